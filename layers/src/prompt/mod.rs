@@ -1,0 +1,5 @@
+//! The request model, and the spine that carries it.
+
+mod diagnostic;
+
+pub use diagnostic::{Diagnostic, Severity};

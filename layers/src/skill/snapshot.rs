@@ -1,0 +1,139 @@
+//! One immutable snapshot of all skills: what catalog, commands, matching and activation of one request all read.
+
+use super::{SkillId, SkillList, SkillSummary};
+use crate::prompt::Diagnostic;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A skill's instructions as they were read.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SkillText {
+    /// What stands behind the front matter, as written.
+    pub body: String,
+    /// What was found while reading it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Why a skill's instructions could not be read.
+pub type SkillLoadError = Diagnostic;
+
+/// A body under way: it does not block, and has its deadline in it.
+pub type LoadingSkill = Pin<Box<dyn Future<Output = Result<SkillText, SkillLoadError>> + Send>>;
+
+/// Where a skill's instructions come from. Called when the skill is activated, never for the catalog.
+pub trait LoadSkill: Send + Sync {
+    /// The body. Blocking work goes off the executor; a failure becomes a diagnostic of the request.
+    fn load(&self) -> LoadingSkill;
+}
+
+impl LoadSkill for String {
+    fn load(&self) -> LoadingSkill {
+        let text = SkillText { body: self.clone(), diagnostics: Vec::new() };
+        Box::pin(std::future::ready(Ok(text)))
+    }
+}
+
+/// A skill: its summary, and how its body is read.
+#[derive(Clone)]
+pub struct Skill {
+    /// What is known without the body.
+    pub summary: SkillSummary,
+    /// Reads the body.
+    pub content: Arc<dyn LoadSkill>,
+}
+
+impl Skill {
+    /// A skill whose body is read by `content`; a `String` is a body that is there already.
+    pub fn new(summary: SkillSummary, content: impl LoadSkill + 'static) -> Self {
+        Self { summary, content: Arc::new(content) }
+    }
+}
+
+impl fmt::Debug for Skill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Skill").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+/// All skills at one moment, by id. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Skills(Arc<Snapshot>);
+
+#[derive(Default)]
+struct Snapshot {
+    /// With its rank: the lower, the higher its precedence.
+    skills: BTreeMap<SkillId, (usize, Skill)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Skills {
+    /// From skills in order of precedence: of two with the same id the first stands, and a diagnostic names both.
+    pub fn new(skills: impl IntoIterator<Item = Skill>, mut diagnostics: Vec<Diagnostic>) -> Self {
+        let mut by_id: BTreeMap<SkillId, (usize, Skill)> = BTreeMap::new();
+        for (rank, skill) in skills.into_iter().enumerate() {
+            let Some((_, winner)) = by_id.get(&skill.summary.id) else {
+                by_id.insert(skill.summary.id.clone(), (rank, skill));
+                continue;
+            };
+            let (id, wins) = (&skill.summary.id, &winner.summary);
+            let message = format!("skill `{id}` is shadowed by {} ({})", wins.location, wins.source.label);
+            diagnostics.push(Diagnostic::warning("skill-shadowed", message).at(skill.summary.location));
+        }
+        Self(Arc::new(Snapshot { skills: by_id, diagnostics }))
+    }
+    /// The skill of this id.
+    pub fn get(&self, id: &str) -> Option<&Skill> {
+        self.0.skills.get(id).map(|(_, skill)| skill)
+    }
+    /// The skill of this id, else the only usable one that bears this name.
+    pub fn find(&self, name: &str) -> Option<&Skill> {
+        let by_id = SkillId::new(name).ok().and_then(|id| self.get(id.as_str()));
+        by_id.or_else(|| {
+            let mut bearers = self.iter().filter(|skill| skill.summary.is_usable() && skill.summary.name == name.trim());
+            bearers.next().filter(|_| bearers.next().is_none())
+        })
+    }
+    /// All skills, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Skill> {
+        self.0.skills.values().map(|(_, skill)| skill)
+    }
+    /// All skills by id, each with its rank: the lower, the higher its precedence.
+    pub fn ranked(&self) -> impl Iterator<Item = (usize, &Skill)> {
+        self.0.skills.values().map(|(rank, skill)| (*rank, skill))
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.skills.len()
+    }
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.skills.is_empty()
+    }
+    /// What was found while they were read.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.0.diagnostics
+    }
+    /// As a serializable list.
+    pub fn list(&self) -> SkillList {
+        SkillList { skills: self.iter().map(|skill| skill.summary.clone()).collect(), diagnostics: self.0.diagnostics.clone() }
+    }
+}
+
+impl fmt::Debug for Skills {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.skills.keys()).finish()
+    }
+}
+
+/// Where a stack gets its skills: asked once a request. A snapshot is a registry that never changes.
+pub trait SkillRegistry: Send + Sync {
+    /// The skills now; no I/O.
+    fn snapshot(&self) -> Skills;
+}
+impl SkillRegistry for Skills {
+    fn snapshot(&self) -> Skills {
+        self.clone()
+    }
+}

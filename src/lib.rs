@@ -1,0 +1,7 @@
+//! Prompt assembly as tower middleware.
+
+pub use tower_prompt_layers as layers;
+
+mod environment;
+
+pub use environment::{Environment, Workspace};
