@@ -1,5 +1,28 @@
-//! The request model, and the spine that carries it.
+//! The request model, and the spine that carries it: open, add, render.
+//!
+//! A request is opened (read, and its place looked up: which [`Round`] it is), each layer adds [`Fragment`]s to its [`Prompt`], and Render settles
+//! with the [`Session`] what is said where. A conversation only grows at its end: what was put behind a message is put back there, byte for byte,
+//! in every later request.
 
+mod add;
 mod diagnostic;
+mod fragment;
+mod manifest;
+mod open;
+mod render;
+mod session;
+mod settings;
+mod stack;
+mod turn;
 
+pub(crate) use add::impl_tower_layer;
+pub use add::{Add, AddLayer};
 pub use diagnostic::{Diagnostic, Severity};
+pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
+pub use manifest::{ContentHash, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
+pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
+pub use render::{Render, RenderLayer, Rendering};
+pub use session::{AnchorKey, Opening, Session};
+pub use settings::{RepositoryText, Sessions, Settings};
+pub use stack::{Parts, PerCall, PromptStack};
+pub use turn::{Context, Contribute, Host, Prompt, Purpose, Round, Turn};

@@ -1,0 +1,249 @@
+//! What a layer adds: a fragment, its text, and where both came from.
+
+use crate::skill::{ActiveSkill, SkillId};
+use crate::text::{self, Edge, Fitted, Limit, Room};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Diagnostic;
+
+/// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
+pub type FragmentId = Cow<'static, str>;
+
+/// The id of a skill's body is this and the skill's id.
+pub const ACTIVE_SKILL: &str = "active_skill:";
+
+/// When a fragment is collected, and so where its text stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// At the conversation's start, first in the system prompt: the same for every conversation with this configuration.
+    Stable,
+    /// At the conversation's start, behind Stable: the same for this conversation.
+    Session,
+    /// At each user message, at the tail of the conversation.
+    Turn,
+    /// At each request, tool rounds too, at the tail.
+    Step,
+}
+
+/// Whose words a fragment holds. At the tail each stands in a block that says so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// The host program's, its settings' and its probes'.
+    #[default]
+    Host,
+    /// The user's own files.
+    User,
+    /// A file of the repository.
+    Repository,
+    /// A skill's.
+    Skill,
+}
+
+impl Trust {
+    pub(crate) const ALL: [Self; 4] = [Self::Host, Self::User, Self::Repository, Self::Skill];
+
+    /// As it stands in `<context origin="...">`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::User => "user",
+            Self::Repository => "repository",
+            Self::Skill => "skill",
+        }
+    }
+}
+
+/// Where a fragment's text came from.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Source {
+    /// The host's code.
+    #[default]
+    Host,
+    /// A text of this library.
+    BuiltIn,
+    /// The configuration.
+    Configuration,
+    /// What was looked up: the clock, git, the environment.
+    Probe,
+    /// A file.
+    File {
+        /// As found.
+        path: String,
+    },
+}
+
+impl Source {
+    /// A file.
+    pub fn file(path: impl Into<String>) -> Self {
+        Self::File { path: path.into() }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Host => "host",
+            Self::BuiltIn => "built in",
+            Self::Configuration => "configuration",
+            Self::Probe => "probe",
+            Self::File { path } => path,
+        })
+    }
+}
+
+/// A fragment's text. It knows how to say less, and what to say when it has changed.
+pub trait Text: Send + Sync {
+    /// As much as the room holds; never more, from 0 up. In [`Room::UNLIMITED`] it is the whole: the fragment's *value*, by which a change is
+    /// noticed.
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_>;
+
+    /// What to say where `said`, the value told last, differs from the value of now. `None`: nothing worth saying, and `said` stays the one told.
+    /// Never more than the room holds.
+    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
+        let _ = said;
+        Some(self.fit(room))
+    }
+}
+
+impl Text for String {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        text::cut(self, Edge::Word, room)
+    }
+}
+impl Text for &'static str {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        text::cut(self, Edge::Word, room)
+    }
+}
+impl Text for Arc<str> {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        text::cut(self, Edge::Word, room)
+    }
+}
+
+/// One piece of text of one layer.
+///
+/// ```
+/// use tower_prompt_layers::{Fragment, Trust, text::Limit};
+///
+/// let note = Fragment::new("release_note", "The next release is frozen.").trust(Trust::User).limit(Limit::Chars(200));
+/// assert_eq!(note.id(), "release_note");
+/// ```
+#[derive(Clone)]
+pub struct Fragment {
+    pub(crate) id: FragmentId,
+    pub(crate) text: Arc<dyn Text>,
+    pub(crate) limit: Limit,
+    pub(crate) trust: Trust,
+    pub(crate) source: Source,
+    pub(crate) effect: Option<Effect>,
+    /// Where the prompt put it, and who added it: set when it is added.
+    pub(crate) tier: Tier,
+    pub(crate) layer: &'static str,
+}
+
+/// What a fragment brings about where its text is inserted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    Activates(ActiveSkill),
+    Suggests(SkillId),
+}
+
+impl Fragment {
+    /// A fragment of the host's, without a limit.
+    pub fn new(id: impl Into<FragmentId>, text: impl Text + 'static) -> Self {
+        Self {
+            id: id.into(),
+            text: Arc::new(text),
+            limit: Limit::None,
+            trust: Trust::Host,
+            source: Source::Host,
+            effect: None,
+            tier: Tier::Turn,
+            layer: "",
+        }
+    }
+    /// At most so much of it.
+    pub fn limit(mut self, limit: Limit) -> Self {
+        self.limit = limit;
+        self
+    }
+    /// Whose words these are.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+    /// Where they came from.
+    pub fn source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+    /// Brings a skill into force in this branch, where the text is inserted.
+    pub fn activating(mut self, skill: ActiveSkill) -> Self {
+        self.effect = Some(Effect::Activates(skill));
+        self
+    }
+    /// Counts as this skill's suggestion, where the text is inserted.
+    pub fn suggesting(mut self, skill: SkillId) -> Self {
+        self.effect = Some(Effect::Suggests(skill));
+        self
+    }
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+    /// The whole text: what changes are noticed by.
+    pub fn value(&self) -> Cow<'_, str> {
+        self.text.fit(&Room::UNLIMITED).text
+    }
+}
+
+impl fmt::Debug for Fragment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fragment")
+            .field("id", &self.id)
+            .field("tier", &self.tier)
+            .field("limit", &self.limit)
+            .field("trust", &self.trust)
+            .field("source", &self.source)
+            .field("value", &self.value())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a layer says.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// This is so.
+    Fragment(Fragment),
+    /// This is not there (any more).
+    Gone(FragmentId),
+    /// Of the ids that begin with `prefix` there are only these.
+    Only {
+        /// Such as `instructions:`.
+        prefix: FragmentId,
+        /// Whole ids, the prefix included.
+        ids: BTreeSet<FragmentId>,
+    },
+    /// Something was noticed.
+    Diagnostic(Diagnostic),
+}
+
+impl From<Fragment> for Entry {
+    fn from(fragment: Fragment) -> Self {
+        Self::Fragment(fragment)
+    }
+}
+impl From<Diagnostic> for Entry {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostic(diagnostic)
+    }
+}

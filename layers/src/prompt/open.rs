@@ -1,0 +1,162 @@
+//! Open: the client's request becomes a [`PromptRequest`], read, and its place looked up.
+
+use super::fragment::Entry;
+use super::session::{Opened, Session};
+use super::turn::{Contribute, Prompt, Turn};
+use super::{Context, Purpose, Settings};
+use crate::wire::{Conversation, Wire};
+use std::fmt;
+use std::task::{Context as Cx, Poll};
+use tower::{Layer, Service};
+
+/// A request on its way through the layers.
+pub struct PromptRequest<R> {
+    /// What layers see.
+    pub turn: Turn,
+    /// What layers add to.
+    pub prompt: Prompt,
+    request: R,
+    session: Session,
+    opened: Opened,
+    settings: Settings,
+}
+
+impl<R> PromptRequest<R> {
+    /// Opened: read, and its place looked up.
+    pub fn open(wire: &impl Wire<R>, request: R, mut context: Context, settings: &Settings) -> Self {
+        let mut conversation = Conversation::default();
+        if context.purpose != Purpose::Bare {
+            conversation = wire.read(&request);
+            if conversation.is_foreign {
+                context.purpose = Purpose::Bare;
+            }
+        }
+        let (session, is_named) = match context.purpose {
+            // No layer runs, so nothing is looked up.
+            Purpose::Bare => (Session::new(), true),
+            _ => Session::of(&context, &conversation, settings),
+        };
+        let (turn, opened) = session.open(conversation, context, settings, is_named);
+        let prompt = Prompt::new(turn.round);
+        Self { turn, prompt, request, session, opened, settings: settings.clone() }
+    }
+    /// A layer adds what it has to say.
+    pub fn collect(&mut self, layer: &(impl Contribute + ?Sized)) {
+        if self.turn.context.purpose != Purpose::Bare {
+            self.prompt.layer = layer.name();
+            layer.contribute(&self.turn, &mut self.prompt);
+        }
+    }
+    /// Settled and written, once nothing of it is late any more.
+    pub(super) fn render(self, wire: &impl Wire<R>, entries: &[Entry]) -> R {
+        let Self { turn, request, session, opened, settings, .. } = self;
+        if turn.context.purpose == Purpose::Bare {
+            return request;
+        }
+        let bookmark = session.bookmark(&opened);
+        let (edits, manifest) = session.settle(&turn, opened, entries, &settings);
+        settings.observe(&manifest);
+        turn.context.report.fill(manifest, bookmark);
+        wire.write(request, &edits)
+    }
+}
+
+impl<R> fmt::Debug for PromptRequest<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PromptRequest").field("turn", &self.turn).field("prompt", &self.prompt).finish_non_exhaustive()
+    }
+}
+
+/// Opens requests. See [`OpenLayer`].
+#[derive(Clone, Debug)]
+pub struct Open<S, W> {
+    inner: S,
+    wire: W,
+    settings: Settings,
+}
+
+impl<S: Service<PromptRequest<R>>, W: Wire<R>, R> Service<R> for Open<S, W> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+    fn call(&mut self, request: R) -> S::Future {
+        let context = self.settings.context.clone();
+        self.inner.call(PromptRequest::open(&self.wire, request, context, &self.settings))
+    }
+}
+
+/// The first layer of a stack that is put together by hand: one service a conversation, with the context of its [`Settings`].
+#[derive(Clone, Debug)]
+pub struct OpenLayer<W> {
+    wire: W,
+    settings: Settings,
+}
+
+impl<W> OpenLayer<W> {
+    /// Reads requests with `wire`.
+    pub fn new(wire: W, settings: &Settings) -> Self {
+        Self { wire, settings: settings.clone() }
+    }
+}
+
+impl<S, W: Clone> Layer<S> for OpenLayer<W> {
+    type Service = Open<S, W>;
+    fn layer(&self, inner: S) -> Open<S, W> {
+        Open { inner, wire: self.wire.clone(), settings: self.settings.clone() }
+    }
+}
+
+/// A request with a context of its own.
+#[derive(Clone, Debug)]
+pub struct Call<R> {
+    /// The client's request.
+    pub request: R,
+    /// What the host says with it.
+    pub context: Context,
+}
+
+/// Opens requests that bring their own context. See [`OpenCallLayer`].
+#[derive(Clone, Debug)]
+pub struct OpenCall<S, W> {
+    inner: S,
+    wire: W,
+    settings: Settings,
+}
+
+impl<S: Service<PromptRequest<R>>, W: Wire<R>, R> Service<Call<R>> for OpenCall<S, W> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+    fn poll_ready(&mut self, cx: &mut Cx<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+    fn call(&mut self, call: Call<R>) -> S::Future {
+        self.inner.call(PromptRequest::open(&self.wire, call.request, call.context, &self.settings))
+    }
+}
+
+/// As [`OpenLayer`], for a service of many conversations: takes [`Call`]s. Without a session or a scope in its context a call is a conversation
+/// of its own.
+#[derive(Clone, Debug)]
+pub struct OpenCallLayer<W> {
+    wire: W,
+    settings: Settings,
+}
+
+impl<W> OpenCallLayer<W> {
+    /// Reads requests with `wire`.
+    pub fn new(wire: W, settings: &Settings) -> Self {
+        let settings = Settings { is_per_call: true, ..settings.clone() };
+        Self { wire, settings }
+    }
+}
+
+impl<S, W: Clone> Layer<S> for OpenCallLayer<W> {
+    type Service = OpenCall<S, W>;
+    fn layer(&self, inner: S) -> OpenCall<S, W> {
+        OpenCall { inner, wire: self.wire.clone(), settings: self.settings.clone() }
+    }
+}

@@ -1,0 +1,157 @@
+//! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
+
+mod places;
+mod settle;
+mod state;
+
+use super::manifest::Manifest;
+use super::{Context, Entry, Purpose, Round, Settings, Turn};
+use crate::skill::{ActiveSkill, SkillId};
+use crate::wire::{Conversation, Edits, Removal, Role};
+use places::{Anchor, Place};
+pub use places::{AnchorKey, Opening};
+use state::State;
+pub(crate) use state::Told;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many places a session keeps unless told otherwise.
+const MAX_PLACES: usize = 4096;
+
+/// A conversation's memory: its system prompt, what was said at each place, the skills in force. Cheap to clone, and safe to share.
+///
+/// ```
+/// use tower_prompt_layers::{Session, skill::SkillId};
+///
+/// let session = Session::new();
+/// session.activate(SkillId::new("rust-debugging")?, Some("borrow checker"));
+/// assert_eq!(session.clone().active_by_host().len(), 1);
+/// # Ok::<(), tower_prompt_layers::skill::InvalidSkillId>(())
+/// ```
+#[derive(Clone)]
+pub struct Session(Arc<Mutex<State>>);
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Session {
+    /// A conversation that has not begun. Keeps 4,096 places.
+    pub fn new() -> Self {
+        Self::with_key(AnchorKey::random())
+    }
+    /// One that can be found by how its conversation begins: a table of conversations gives all of its sessions one key.
+    pub fn with_key(key: AnchorKey) -> Self {
+        Self(Arc::new(Mutex::new(State::new(key, MAX_PLACES))))
+    }
+    /// Keeps about so many places. Beyond it the longest unused are forgotten; what says something in the conversation of the last request stays.
+    pub fn with_max_places(places: NonZeroUsize) -> Self {
+        Self(Arc::new(Mutex::new(State::new(AnchorKey::random(), places.get()))))
+    }
+    /// Settling on the copy leaves this one as it is.
+    pub fn copy(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.lock().clone())))
+    }
+    /// How many places it keeps.
+    pub fn places(&self) -> usize {
+        self.lock().places()
+    }
+    /// Brings a skill into force in all branches, by the host's word. Its body stands in the next request.
+    pub fn activate(&self, skill: SkillId, arguments: Option<&str>) {
+        self.lock().activate(ActiveSkill::explicit(skill, arguments));
+    }
+    /// Switches a skill off in all branches, until it is activated anew. What was said stays; the next request says that it no longer applies.
+    pub fn deactivate(&self, skill: &SkillId) {
+        self.lock().deactivate(skill);
+    }
+    /// The skills that the host activated, in order.
+    pub fn active_by_host(&self) -> Vec<ActiveSkill> {
+        self.lock().active_by_host().to_vec()
+    }
+    /// The next request renders the system prompt anew; what stands at places stays. Breaks the cached prefix, once.
+    pub fn rebase(&self) {
+        self.lock().rebase();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A text's own code may panic while it is rendered; the state is written behind that.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many of the first places of `conversation` this session has seen: the one that has seen most is the one that it belongs to.
+    pub fn known_places(&self, conversation: &Conversation) -> usize {
+        self.lock().memory.known_places(conversation)
+    }
+
+    /// The conversation that a request belongs to, and whether it is known by its messages alone. Before its start there is no prefix to be the
+    /// same as: what would be sent is tried on a copy.
+    pub(crate) fn of(context: &Context, conversation: &Conversation, settings: &Settings) -> (Self, bool) {
+        let named = context.session.clone();
+        let found = || settings.sessions.as_ref().filter(|_| settings.recognises(context)).map(|table| table.find(conversation, context));
+        let is_named = named.is_some();
+        let session = named.or_else(found).unwrap_or_default();
+        let started = session.lock().has_started();
+        let session = if context.purpose == Purpose::SamePrefix && !started { session.copy() } else { session };
+        (session, is_named)
+    }
+
+    pub(crate) fn open(&self, mut conversation: Conversation, context: Context, settings: &Settings, is_named: bool) -> (Turn, Opened) {
+        let mut state = self.lock();
+        let seed = conversation.held_by_provider.as_deref().map(|name| state.seed(name));
+        let reading = state.memory.read(&mut conversation, seed.unwrap_or_default());
+        let places = reading.places;
+        let round = state.round(&places, seed, &context);
+        let held = state.newest(&places).or(seed.filter(|seed| state.has_entry(*seed)));
+        // A compacted history may hold nothing of its branch; the last request says which it was.
+        let mut active = state.active_at(if round == Round::Compacted { state.last() } else { held });
+        active.merge(state.active_by_host());
+        let told = state.told(held);
+        let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
+        let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };
+        let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
+        let skills = settings.skills.snapshot();
+        (Turn { conversation, context, round, active: active.into_vec(), skills, told, may_activate }, opened)
+    }
+
+    pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
+        settle::settle(&mut self.lock(), turn, opened, entries, settings)
+    }
+
+    pub(crate) fn bookmark(&self, opened: &Opened) -> Option<Bookmark> {
+        let anchor = opened.places.last()?.anchor;
+        Some(Bookmark { session: self.clone(), anchor })
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("Session").field("started", &state.has_started()).field("places", &state.places()).finish()
+    }
+}
+
+/// What Render must know of the request as it was read.
+pub(crate) struct Opened {
+    removals: Vec<Removal>,
+    places: Vec<Place>,
+    /// The newest entry that the request held.
+    held: Option<Anchor>,
+    /// Where a history goes on that the provider holds.
+    seed: Option<Anchor>,
+    tail_takes_text: bool,
+}
+
+/// The place that a request settled, for a response id to name.
+#[derive(Clone)]
+pub(crate) struct Bookmark {
+    session: Session,
+    anchor: Anchor,
+}
+impl Bookmark {
+    pub(crate) fn bind(&self, response: &str) {
+        self.session.lock().bind(response, self.anchor);
+    }
+}

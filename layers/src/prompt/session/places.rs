@@ -1,0 +1,309 @@
+//! Reads a conversation: takes our own texts out of it, and gives each place its anchor.
+//!
+//! Callers send their history as it was, or as we sent it, or in part as one and in part as the other. All must give the same anchors, and what a
+//! user pasted must stay the user's even where it equals a text of ours. One hash pass over the messages.
+
+use crate::prompt::fragment::Trust;
+use crate::wire::{Conversation, GAP, Message, Removal, Role, Spot};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+/// Of all messages up to a place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Anchor(u128);
+
+/// Of one message, or of a message and our text behind it.
+type Digest = u128;
+
+/// Behind a user message, or behind a run of tool results.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) anchor: Anchor,
+    pub(crate) role: Role,
+    pub(crate) at: usize,
+    pub(crate) spot: Spot,
+    message: Digest,
+}
+
+impl Place {
+    fn new(anchor: Anchor, message: &Message, digest: Digest) -> Self {
+        Self { anchor, role: message.role, at: message.at, spot: message.spot, message: digest }
+    }
+}
+
+/// A message as it was read.
+struct Read {
+    digest: Digest,
+    /// The message without our texts, where it held any.
+    bare: Option<Message>,
+    removals: Vec<Removal>,
+}
+
+/// What is hashed is hashed with a key, so that no text can be made to look like another.
+/// Sessions of one key can be looked up by how their conversations begin.
+#[derive(Clone, Copy)]
+pub struct AnchorKey([u8; 16]);
+
+impl std::fmt::Debug for AnchorKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AnchorKey(..)")
+    }
+}
+
+/// How a conversation begins: its messages up to its first place, as a keyed hash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Opening(Anchor);
+
+impl AnchorKey {
+    /// A new key, which no one can guess.
+    #[must_use]
+    pub fn random() -> Self {
+        let half = || RandomState::new().hash_one(0).to_le_bytes();
+        let mut key = [0; 16];
+        key[..8].copy_from_slice(&half());
+        key[8..].copy_from_slice(&half());
+        Self(key)
+    }
+    fn digest(&self, value: impl Hash) -> Digest {
+        let mut hasher = SipHasher13::new_with_key(&self.0);
+        value.hash(&mut hasher);
+        hasher.finish128().as_u128()
+    }
+    /// Left out is what callers change along the way: ids, the content of results, thinking, blanks at the end, the form of a single text.
+    fn message(&self, message: &Message) -> Digest {
+        let mut hasher = SipHasher13::new_with_key(&self.0);
+        message.role.hash(&mut hasher);
+        for text in message.texts.iter().map(|part| part.text.trim_end()).filter(|text| !text.is_empty()) {
+            (b't', text).hash(&mut hasher);
+        }
+        message.media.iter().for_each(|part| (b'm', &part.text).hash(&mut hasher));
+        message.calls.iter().for_each(|call| (b'c', &call.name, &call.arguments).hash(&mut hasher));
+        message.answers.iter().for_each(|answer| (b'r', answer.map_or(u64::MAX, |n| n as u64)).hash(&mut hasher));
+        hasher.write_u8(b'.');
+        hasher.finish128().as_u128()
+    }
+    /// The anchor behind a message whose own hash is `message`.
+    fn chain(&self, before: Anchor, message: Digest) -> Anchor {
+        Anchor(self.digest((before.0, message)))
+    }
+    /// Where a conversation begins that the provider holds under this name.
+    pub(crate) fn named(&self, name: &str) -> Anchor {
+        Anchor(self.digest((b'n', name)))
+    }
+    /// How `conversation` may have begun: as it stands, then without what may be a text of ours in its first message. Empty without a place.
+    #[must_use]
+    pub fn openings(&self, conversation: &Conversation) -> Vec<Opening> {
+        let mut chain = Anchor::default();
+        for message in &conversation.messages {
+            let anchor = self.chain(chain, self.message(message));
+            if message.role == Role::Assistant {
+                chain = anchor;
+                continue;
+            }
+            let bare = endings(message).into_iter().map(|ending| self.chain(chain, self.message(&ending.bare)));
+            return [anchor].into_iter().chain(bare).map(Opening).collect();
+        }
+        Vec::new()
+    }
+}
+
+impl Default for Anchor {
+    fn default() -> Self {
+        Self(0)
+    }
+}
+
+/// What a session remembers of what it read and sent, as hashes, each counted by the entries that rely on it.
+#[derive(Clone)]
+pub(crate) struct Memory {
+    pub(crate) key: AnchorKey,
+    read: HashMap<Anchor, u32>,
+    /// Message and text together: the text alone would take a user's quotation of it for ours.
+    sent: HashMap<Digest, u32>,
+}
+
+/// What was found in a conversation.
+#[derive(Default)]
+pub(crate) struct Reading {
+    pub(crate) removals: Vec<Removal>,
+    /// Oldest first; the last is the one to settle.
+    pub(crate) places: Vec<Place>,
+}
+
+impl Memory {
+    pub(crate) fn new(key: AnchorKey) -> Self {
+        Self { key, read: HashMap::new(), sent: HashMap::new() }
+    }
+    /// The caller's messages were read like this before, up to here.
+    pub(crate) fn knows(&self, anchor: Anchor) -> bool {
+        self.read.contains_key(&anchor)
+    }
+    pub(crate) fn remember_read(&mut self, anchor: Anchor) {
+        *self.read.entry(anchor).or_default() += 1;
+    }
+    pub(crate) fn forget_read(&mut self, anchor: Anchor) {
+        release(&mut self.read, anchor);
+    }
+    /// Notes that `text` was sent behind `place`; what is returned forgets it again.
+    pub(crate) fn remember_sent(&mut self, place: &Place, text: &str) -> u128 {
+        let pair = self.pair(place.message, text);
+        *self.sent.entry(pair).or_default() += 1;
+        pair
+    }
+    pub(crate) fn forget_sent(&mut self, pair: u128) {
+        release(&mut self.sent, pair);
+    }
+
+    fn pair(&self, message: Digest, text: &str) -> Digest {
+        self.key.digest((message, text))
+    }
+    fn was_sent_behind(&self, message: Digest, text: &str) -> bool {
+        !self.sent.is_empty() && self.sent.contains_key(&self.pair(message, text))
+    }
+
+    /// How many of its first places were read before: what tells the longest of several conversations.
+    pub(crate) fn known_places(&self, conversation: &Conversation) -> usize {
+        let (mut chain, mut results, mut known) = (Anchor::default(), None, 0);
+        for message in &conversation.messages {
+            let Some(read) = self.read_one(chain, results.as_ref(), message) else { continue };
+            chain = self.key.chain(chain, read.digest);
+            results = None;
+            if message.role != Role::Assistant {
+                if !self.knows(chain) {
+                    break;
+                }
+                known += 1;
+                results = (message.role == Role::Tool).then(|| Place::new(chain, message, read.digest));
+            }
+        }
+        known
+    }
+
+    /// One pass over the messages, which go on where `seed` stands; what is ours leaves `conversation`.
+    pub(crate) fn read(&self, conversation: &mut Conversation, seed: Anchor) -> Reading {
+        let mut reading = Reading::default();
+        let mut chain = seed;
+        // The results right before, until our text behind them was found.
+        let mut results: Option<Place> = None;
+        conversation.messages.retain_mut(|message| {
+            let at = message.at;
+            let Some(read) = self.read_one(chain, results.as_ref(), message) else {
+                reading.removals.push(Removal::Message { at });
+                results = None;
+                return false;
+            };
+            reading.removals.extend(read.removals);
+            if let Some(bare) = read.bare {
+                *message = bare;
+            }
+            chain = self.key.chain(chain, read.digest);
+            results = None;
+            if message.role != Role::Assistant {
+                let place = Place::new(chain, message, read.digest);
+                results = (message.role == Role::Tool).then(|| place.clone());
+                reading.places.push(place);
+            }
+            true
+        });
+        reading
+    }
+
+    /// A message as the caller wrote it; `None` where all of it is ours.
+    fn read_one(&self, chain: Anchor, results: Option<&Place>, message: &Message) -> Option<Read> {
+        let mut read = Read { digest: self.key.message(message), bare: None, removals: Vec::new() };
+        if message.role != Role::User {
+            return Some(read);
+        }
+        // A message known as it stands is the caller's, whatever it holds.
+        if let Some(before) = results
+            && !self.knows(self.key.chain(chain, read.digest))
+            && let Some(removal) = self.ours_behind_results(before, message)
+        {
+            let mut bare = message.clone();
+            bare.texts.remove(0);
+            if matches!(removal, Removal::Message { .. }) {
+                return None;
+            }
+            read.removals.push(removal);
+            read.digest = self.key.message(&bare);
+            read.bare = Some(bare);
+        }
+        let own = read.bare.as_ref().unwrap_or(message);
+        if !self.knows(self.key.chain(chain, read.digest))
+            && let Some((ending, digest)) = self.ours_at_the_end(own)
+        {
+            read.removals.push(ending.removal);
+            (read.digest, read.bare) = (digest, Some(ending.bare));
+        }
+        Some(read)
+    }
+
+    /// Our text behind results stands first in what follows them: in the same message, or as a message of its own.
+    fn ours_behind_results(&self, results: &Place, message: &Message) -> Option<Removal> {
+        let first = message.texts.first().filter(|first| self.was_sent_behind(results.message, &first.text))?;
+        match results.spot {
+            Spot::NewMessage => (message.texts.len() == 1 && message.media.is_empty()).then_some(Removal::Message { at: message.at }),
+            Spot::BehindPart(result) if message.at == results.at && first.index == result + 1 => {
+                Some(Removal::Part { at: message.at, part: first.index })
+            }
+            _ => None,
+        }
+    }
+
+    /// Our text behind a user message, with the message's own hash without it.
+    fn ours_at_the_end(&self, message: &Message) -> Option<(Ending, Digest)> {
+        if self.sent.is_empty() {
+            return None;
+        }
+        endings(message).into_iter().find_map(|ending| {
+            let bare = self.key.message(&ending.bare);
+            self.was_sent_behind(bare, &ending.text).then_some((ending, bare))
+        })
+    }
+}
+
+fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: K) {
+    if let Some(count) = counts.get_mut(&key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&key);
+        }
+    }
+}
+
+/// How a text of ours begins, whatever it says. No text that we send holds this within one of its blocks.
+pub(crate) const BLOCK_START: &str = "<context origin=\"";
+pub(crate) const BLOCK_END: &str = "</context>";
+
+/// What may be a text of ours at a message's end.
+struct Ending {
+    text: String,
+    /// The message without it.
+    bare: Message,
+    removal: Removal,
+}
+
+/// Our text behind a user message is its last part, or the end of its string, and begins at one of its last blocks: of each trust there is one.
+fn endings(message: &Message) -> Vec<Ending> {
+    let Some(last) = message.texts.last().filter(|last| last.text.ends_with(BLOCK_END)) else { return Vec::new() };
+    let (at, part) = (message.at, last.index);
+    if !message.is_string && message.media.last().is_some_and(|media| media.index > part) {
+        return Vec::new();
+    }
+    let ending = |start: usize| {
+        let mut bare = message.clone();
+        let own = bare.texts.last_mut()?;
+        let text = own.text.split_off(start);
+        if start == 0 {
+            bare.texts.pop();
+            // A string of ours alone is the user's: with a text of ours behind it, it would begin with the gap.
+            return (!message.is_string).then_some(Ending { text, bare, removal: Removal::Part { at, part } });
+        }
+        let keep = own.text.strip_suffix(GAP)?.len();
+        own.text.truncate(keep);
+        Some(Ending { text, bare, removal: Removal::Cut { at, part, keep } })
+    };
+    let starts = last.text.rmatch_indices(BLOCK_START).map(|(start, _)| start).take(Trust::ALL.len());
+    starts.filter_map(ending).collect()
+}

@@ -1,0 +1,293 @@
+//! What a session keeps: its system prompt, and the entries of its places.
+//!
+//! A branch is an entry and its parents: what it was told and what is in force there is what these say. So edited, regenerated and forked
+//! histories never mix.
+
+use super::places::{Anchor, AnchorKey, Memory, Place};
+use crate::prompt::fragment::FragmentId;
+use crate::prompt::manifest::RenderedFragment;
+use crate::prompt::{Context, Purpose, Round};
+use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
+use crate::wire::Role;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Weak};
+
+/// Former system prompts that are still taken off what a caller kept.
+const FORMER_SYSTEMS: usize = 8;
+/// Response ids that are remembered, each with the place that it names.
+const BOOKMARKS: usize = 1024;
+
+/// A value as it was told.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) text: Arc<str>,
+    /// The rebase behind which it was told: a change is told against nothing that a rebase took away.
+    pub(super) base: u32,
+}
+
+/// What was told last, whole, by id; `None`: it was said to be gone.
+pub(super) type Values = BTreeMap<FragmentId, Option<Value>>;
+
+/// What a branch was told.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Told(pub(super) Arc<Values>);
+
+impl Told {
+    pub(crate) fn get(&self, id: &str) -> Option<&str> {
+        self.0.get(id)?.as_ref().map(|value| &*value.text)
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct System {
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+}
+
+/// What was settled at a place.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) parent: Option<Anchor>,
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+    pub(super) active: ActiveSkills,
+    /// What the memory holds for this entry: the places since its parent, and its own text behind its message.
+    pub(super) read: Vec<Anchor>,
+    pub(super) sent: Option<u128>,
+    made: u64,
+    used: u64,
+}
+
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) memory: Memory,
+    pub(super) system: Option<System>,
+    pub(super) former_systems: Vec<Arc<str>>,
+    /// How often the system prompt was rebased.
+    pub(super) base: u32,
+    entries: HashMap<Anchor, Entry>,
+    /// The place of the last request, and how many places that request had.
+    last: Option<Anchor>,
+    last_places: usize,
+    /// Activated by the host, for all branches.
+    by_host: ActiveSkills,
+    /// Switched off while requests may be under way that still count on it.
+    switched_off: HashSet<SkillId>,
+    /// Places that response ids name, the oldest first.
+    bookmarks: Vec<(String, Anchor)>,
+    values: HashMap<u64, Vec<Weak<str>>>,
+    max_places: usize,
+    clock: u64,
+}
+
+impl State {
+    pub(super) fn new(key: AnchorKey, max_places: usize) -> Self {
+        Self {
+            memory: Memory::new(key),
+            system: None,
+            former_systems: Vec::new(),
+            base: 0,
+            entries: HashMap::new(),
+            last: None,
+            last_places: 0,
+            by_host: ActiveSkills::default(),
+            switched_off: HashSet::new(),
+            bookmarks: Vec::new(),
+            values: HashMap::new(),
+            max_places,
+            clock: 0,
+        }
+    }
+
+    // ---- what the host says
+
+    pub(super) fn activate(&mut self, skill: ActiveSkill) {
+        self.switched_off.remove(&skill.id);
+        self.by_host.put(skill);
+    }
+    pub(super) fn deactivate(&mut self, skill: &SkillId) {
+        self.by_host.remove(skill);
+        self.entries.values_mut().for_each(|entry| entry.active.remove(skill));
+        self.switched_off.insert(skill.clone());
+    }
+    pub(super) fn active_by_host(&self) -> &[ActiveSkill] {
+        self.by_host.as_slice()
+    }
+    pub(super) fn rebase(&mut self) {
+        if let Some(system) = self.system.take() {
+            self.base += 1;
+            if self.former_systems.len() == FORMER_SYSTEMS {
+                self.former_systems.remove(0);
+            }
+            self.former_systems.push(system.text);
+        }
+    }
+    pub(super) fn bind(&mut self, response: &str, anchor: Anchor) {
+        self.bookmarks.retain(|(name, _)| name != response);
+        if self.bookmarks.len() == BOOKMARKS {
+            self.bookmarks.remove(0);
+        }
+        self.bookmarks.push((response.to_owned(), anchor));
+    }
+    /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last.
+    pub(super) fn seed(&mut self, name: &str) -> Anchor {
+        if let Some((_, anchor)) = self.bookmarks.iter().find(|(bound, _)| bound == name) {
+            return *anchor;
+        }
+        let anchor = self.last.unwrap_or_else(|| self.memory.key.named(name));
+        self.bind(name, anchor);
+        anchor
+    }
+
+    // ---- what is there
+
+    pub(super) fn has_started(&self) -> bool {
+        self.system.is_some()
+    }
+    pub(super) fn places(&self) -> usize {
+        self.entries.len()
+    }
+    pub(super) fn has_entry(&self, anchor: Anchor) -> bool {
+        self.entries.contains_key(&anchor)
+    }
+    pub(super) fn last(&self) -> Option<Anchor> {
+        self.last
+    }
+
+    pub(super) fn round(&self, places: &[Place], seed: Option<Anchor>, context: &Context) -> Round {
+        let first_message_edited = places.len() == 1 && self.last_places <= 1;
+        let goes_on = first_message_edited
+            || seed.is_some_and(|seed| self.has_entry(seed))
+            || places.iter().any(|place| self.memory.knows(place.anchor));
+        match places.last() {
+            _ if self.system.is_none() => Round::Start,
+            Some(here) if self.has_entry(here.anchor) => Round::Settled,
+            _ if context.purpose == Purpose::SamePrefix => Round::Settled,
+            None => Round::Settled,
+            _ if context.compacted || !goes_on => Round::Compacted,
+            Some(here) if here.role == Role::User => Round::User,
+            _ => Round::Tool,
+        }
+    }
+    /// The newest entry that a request holds.
+    pub(super) fn newest(&self, places: &[Place]) -> Option<Anchor> {
+        places.iter().rev().map(|place| place.anchor).find(|anchor| self.has_entry(*anchor))
+    }
+    /// An entry and its parents, newest first.
+    pub(super) fn branch(&self, newest: Option<Anchor>) -> impl Iterator<Item = (Anchor, &Entry)> {
+        let with = |anchor: Anchor| self.entries.get(&anchor).map(|entry| (anchor, entry));
+        std::iter::successors(newest.and_then(with), move |(_, entry)| entry.parent.and_then(with))
+    }
+    pub(super) fn told(&self, newest: Option<Anchor>) -> Told {
+        let mut told = Values::new();
+        for (_, entry) in self.branch(newest) {
+            for (id, value) in &entry.values {
+                told.entry(id.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        for (id, value) in self.system.iter().flat_map(|system| &system.values) {
+            told.entry(id.clone()).or_insert_with(|| value.clone());
+        }
+        Told(Arc::new(told))
+    }
+    pub(super) fn active_at(&self, anchor: Option<Anchor>) -> ActiveSkills {
+        anchor.and_then(|anchor| self.entries.get(&anchor)).map(|entry| entry.active.clone()).unwrap_or_default()
+    }
+    pub(super) fn is_switched_off(&self, skill: &SkillId) -> bool {
+        self.switched_off.contains(skill)
+    }
+    pub(super) fn switch_on(&mut self, skill: &SkillId) {
+        self.switched_off.remove(skill);
+    }
+
+    // ---- what comes in
+
+    /// One copy of each value.
+    pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let same_hash = self.values.entry(hasher.finish()).or_default();
+        same_hash.retain(|value| value.strong_count() > 0);
+        if let Some(value) = same_hash.iter().filter_map(Weak::upgrade).find(|value| **value == *text) {
+            return value;
+        }
+        let value: Arc<str> = text.into();
+        same_hash.push(Arc::downgrade(&value));
+        value
+    }
+
+    pub(super) fn insert(&mut self, places: &[Place], entry: NewEntry) {
+        let Some(here) = places.last() else { return };
+        let since_parent = places.iter().rev().map(|place| place.anchor).take_while(|anchor| Some(*anchor) != entry.parent);
+        let read: Vec<Anchor> = since_parent.collect();
+        read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
+        let sent = (!entry.text.is_empty()).then(|| self.memory.remember_sent(here, &entry.text));
+        let NewEntry { parent, text, fragments, values, active } = entry;
+        let (made, used) = (self.clock, self.clock);
+        self.entries.insert(here.anchor, Entry { parent, text, fragments, values, active, read, sent, made, used });
+    }
+
+    pub(super) fn note_last(&mut self, places: &[Place]) {
+        self.last = places.last().map(|here| here.anchor);
+        self.last_places = places.len();
+    }
+
+    /// The branch of the newest entry that a request holds was used now.
+    pub(super) fn touch(&mut self, newest: Option<Anchor>) {
+        self.clock += 1;
+        let mut next = newest;
+        while let Some(entry) = next.and_then(|anchor| self.entries.get_mut(&anchor)) {
+            entry.used = self.clock;
+            next = entry.parent;
+        }
+    }
+
+    /// Beyond the bound the longest unused go: leaves off the branch of the last request, then entries that say nothing, whose children get their
+    /// parent. What says something on a branch that goes on stays, so the bound may be passed.
+    pub(super) fn evict(&mut self) {
+        if self.entries.len() <= self.max_places {
+            return;
+        }
+        let live: HashSet<Anchor> = self.branch(self.last).map(|(anchor, _)| anchor).collect();
+        while self.entries.len() > self.max_places {
+            let parents: HashSet<Anchor> = self.entries.values().filter_map(|entry| entry.parent).collect();
+            let oldest = |goes: &dyn Fn(Anchor, &Entry) -> bool| {
+                let all = self.entries.iter().filter(|(anchor, entry)| goes(**anchor, entry));
+                all.min_by_key(|(_, entry)| (entry.used, entry.made)).map(|(anchor, _)| *anchor)
+            };
+            let leaf = oldest(&|anchor, _| !parents.contains(&anchor) && !live.contains(&anchor));
+            let says_nothing = |anchor: Anchor, entry: &Entry| {
+                let parent = entry.parent.and_then(|parent| self.entries.get(&parent));
+                let as_before = parent.is_some_and(|parent| parent.active.same_ids(&entry.active));
+                parents.contains(&anchor) && entry.values.is_empty() && as_before
+            };
+            let Some(goes) = leaf.or_else(|| oldest(&says_nothing)) else { return };
+            self.remove(goes);
+        }
+        self.values.retain(|_, values| values.iter().any(|value| value.strong_count() > 0));
+    }
+
+    /// What is remembered of messages and texts goes with the entry that it belongs to; children take over what stood between.
+    fn remove(&mut self, anchor: Anchor) {
+        let Some(gone) = self.entries.remove(&anchor) else { return };
+        for child in self.entries.values_mut().filter(|entry| entry.parent == Some(anchor)) {
+            child.parent = gone.parent;
+            child.read.extend(&gone.read);
+            gone.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
+        }
+        gone.read.iter().for_each(|anchor| self.memory.forget_read(*anchor));
+        gone.sent.into_iter().for_each(|pair| self.memory.forget_sent(pair));
+    }
+}
+
+/// An entry to be made.
+pub(super) struct NewEntry {
+    pub(super) parent: Option<Anchor>,
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+    pub(super) active: ActiveSkills,
+}

@@ -1,0 +1,129 @@
+//! What a stack is told once.
+
+use super::manifest::Manifest;
+use super::session::Session;
+use super::{Context, Tier};
+use crate::skill::{SkillRegistry, Skills};
+use crate::text::{EstimatedTokens, TokenCounter};
+use crate::wire::Conversation;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where text of the repository stands that is there at the conversation's start (`context.repository_text`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RepositoryText {
+    /// In the system prompt.
+    #[default]
+    System,
+    /// In the first `<context>` block, in user role.
+    Context,
+}
+
+/// Finds the conversation that a request without a session belongs to.
+pub trait Sessions: Send + Sync {
+    /// The session of a conversation, as its messages and the host's words about the caller tell it; a new one where none fits.
+    fn find(&self, conversation: &Conversation, context: &Context) -> Session;
+}
+
+type Observer = Arc<dyn Fn(&Manifest) + Send + Sync>;
+
+/// What a stack is told once: skills, conversations, token counts, an observer. Cheap to clone.
+///
+/// ```
+/// use tower_prompt_layers::{Settings, skill::Skills};
+///
+/// let settings = Settings::default().skills(Skills::default()).on_manifest(|manifest| println!("{:?}", manifest.said()));
+/// # let _ = settings;
+/// ```
+#[derive(Clone)]
+pub struct Settings {
+    pub(crate) skills: Arc<dyn SkillRegistry>,
+    pub(crate) sessions: Option<Arc<dyn Sessions>>,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) repository_text: RepositoryText,
+    pub(crate) context: Context,
+    pub(crate) is_per_call: bool,
+    pub(super) observer: Option<Observer>,
+}
+
+impl Default for Settings {
+    /// No skills, no table of conversations, tokens by estimate.
+    fn default() -> Self {
+        Self {
+            skills: Arc::new(Skills::default()),
+            sessions: None,
+            counter: Arc::new(EstimatedTokens),
+            repository_text: RepositoryText::default(),
+            context: Context::default(),
+            is_per_call: false,
+            observer: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Takes one snapshot of these skills a request.
+    pub fn skills(mut self, skills: impl SkillRegistry + 'static) -> Self {
+        self.skills = Arc::new(skills);
+        self
+    }
+    /// Knows conversations without a session by this table. Without one each such request stands for itself.
+    pub fn sessions(mut self, sessions: impl Sessions + 'static) -> Self {
+        self.sessions = Some(Arc::new(sessions));
+        self
+    }
+    /// Counts tokens with this counter.
+    pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
+        self.counter = Arc::new(counter);
+        self
+    }
+    /// Where text of the repository stands.
+    pub fn repository_text(mut self, place: RepositoryText) -> Self {
+        self.repository_text = place;
+        self
+    }
+    /// What the host says of every request of a stack that is bound to one conversation.
+    pub fn context(mut self, context: Context) -> Self {
+        self.context = context;
+        self
+    }
+    /// Sees the manifest of each request, before the inner call. Must not block.
+    pub fn on_manifest(mut self, observer: impl Fn(&Manifest) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// A stack that many callers share recognises a conversation only among those of its own caller.
+    pub(crate) fn recognises(&self, context: &Context) -> bool {
+        !self.is_per_call || context.scope.is_some()
+    }
+    pub(crate) fn observe(&self, manifest: &Manifest) {
+        for diagnostic in &manifest.diagnostics {
+            tracing::debug!(code = %diagnostic.code, severity = %diagnostic.severity, "{diagnostic}");
+        }
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let tokens = manifest.tokens_by_tier();
+            let of = |tier: Tier| tokens.get(&tier).copied().unwrap_or_default();
+            tracing::debug!(
+                round = ?manifest.round,
+                settled = manifest.settled,
+                stable = of(Tier::Stable),
+                session = of(Tier::Session),
+                turn = of(Tier::Turn),
+                step = of(Tier::Step),
+                "prompt assembled"
+            );
+        }
+        if let Some(observer) = &self.observer {
+            observer(manifest);
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("repository_text", &self.repository_text).field("context", &self.context).finish_non_exhaustive()
+    }
+}

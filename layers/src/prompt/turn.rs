@@ -1,0 +1,260 @@
+//! What a layer sees: the turn. And what it writes to: the prompt.
+
+use super::fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Tier};
+use super::session::{Session, Told};
+use super::{Diagnostic, Report};
+use crate::skill::{ActiveSkill, Skills};
+use crate::wire::Conversation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::pin::Pin;
+
+/// What a request is to its conversation, and so what is collected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Round {
+    /// Its place has an entry already (a retry, a hedge, an answer made anew): nothing is collected.
+    Settled,
+    /// The session has no system prompt yet: all tiers.
+    Start,
+    /// It has one, and the request holds none of its places: all tiers.
+    Compacted,
+    /// The last message is the user's: all tiers.
+    User,
+    /// The last messages are tool results: [`Tier::Step`] alone.
+    Tool,
+}
+
+impl Round {
+    /// Whether fragments of this tier are collected.
+    pub fn collects(self, tier: Tier) -> bool {
+        match self {
+            Round::Settled => false,
+            Round::Tool => tier == Tier::Step,
+            Round::Start | Round::Compacted | Round::User => true,
+        }
+    }
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// A turn of the conversation.
+    #[default]
+    Converse,
+    /// The identical prefix with what stands at the places held, nothing new and no state: the host's summarising call, `count_tokens`. Before the
+    /// conversation's start it is rendered as the start would be, and not kept.
+    SamePrefix,
+    /// Untouched, no layer runs: titles, extraction, embeddings, moderation.
+    Bare,
+}
+
+/// What the host says of a caller: shown by sections, read by profiles. Part of what tells one conversation without a session from another.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
+pub struct Host {
+    /// The agent's id.
+    pub agent: Option<String>,
+    /// The operating mode, such as `plan` or `build`.
+    pub mode: Option<String>,
+    /// The provider that the request goes to.
+    pub provider: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+/// What a host says with a request, or once for a stack.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct Context {
+    /// The conversation's memory; without one it is known by its messages, where the stack has a table of conversations.
+    pub session: Option<Session>,
+    /// What the request is for.
+    pub purpose: Purpose,
+    /// The host compacted the history, and kept its head.
+    pub compacted: bool,
+    /// Whose conversations these are, where they are known by their messages: a tenant, a user, hashed credentials.
+    pub scope: Option<String>,
+    /// What the host says of the caller.
+    pub host: Host,
+    /// Filled before the inner call.
+    pub report: Report,
+}
+
+impl Context {
+    /// In this conversation.
+    pub fn session(mut self, session: Session) -> Self {
+        self.session = Some(session);
+        self
+    }
+    /// For this purpose.
+    pub fn purpose(mut self, purpose: Purpose) -> Self {
+        self.purpose = purpose;
+        self
+    }
+    /// The host compacted the history.
+    pub fn compacted(mut self, compacted: bool) -> Self {
+        self.compacted = compacted;
+        self
+    }
+    /// Among the conversations of this scope.
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = Some(scope.into());
+        self
+    }
+    /// Reports here.
+    pub fn report(mut self, report: Report) -> Self {
+        self.report = report;
+        self
+    }
+    /// The host's agent and its operating mode.
+    pub fn agent(mut self, agent: impl Into<String>, mode: impl Into<String>) -> Self {
+        (self.host.agent, self.host.mode) = (Some(agent.into()), Some(mode.into()));
+        self
+    }
+    /// The provider and the model that the request goes to.
+    pub fn model(mut self, provider: impl Into<String>, model: impl Into<String>) -> Self {
+        (self.host.provider, self.host.model) = (Some(provider.into()), Some(model.into()));
+        self
+    }
+}
+
+/// All that a layer may know.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The caller's own words: our texts are taken out.
+    pub conversation: Conversation,
+    /// What the host said.
+    pub context: Context,
+    /// Which round this is.
+    pub round: Round,
+    /// The skills in force in this branch, in order of activation.
+    pub active: Vec<ActiveSkill>,
+    /// All skills: one snapshot for the whole request.
+    pub skills: Skills,
+    pub(crate) told: Told,
+    pub(crate) may_activate: bool,
+}
+
+impl Turn {
+    /// The value that this branch was told last of a fragment; `None` where it was not told, or told to be gone.
+    pub fn told(&self, id: &str) -> Option<&str> {
+        self.told.get(id)
+    }
+    /// All text of the user's newest message, without ours.
+    pub fn user_text(&self) -> Option<String> {
+        self.conversation.latest_user_text()
+    }
+    /// Whether this skill is in force.
+    pub fn is_active(&self, id: &str) -> bool {
+        self.active.iter().any(|skill| skill.id.as_str() == id)
+    }
+    /// Whether words may activate a skill here. Not in the opening message of a conversation that is known by its messages alone: two
+    /// conversations may share it.
+    pub fn may_activate(&self) -> bool {
+        self.may_activate
+    }
+}
+
+/// Entries that come later; the deadline is already in it.
+pub(super) type Later = Pin<Box<dyn Future<Output = Vec<Entry>> + Send>>;
+
+pub(super) enum Slot {
+    Ready(Entry),
+    Late { layer: &'static str, tier: Tier, later: Later },
+    Came(Vec<Entry>),
+}
+
+/// What the layers have said so far, in their order.
+pub struct Prompt {
+    pub(super) round: Round,
+    pub(super) layer: &'static str,
+    pub(super) slots: Vec<Slot>,
+}
+
+impl Prompt {
+    pub(crate) fn new(round: Round) -> Self {
+        Self { round, layer: "", slots: Vec::new() }
+    }
+    /// Adds a fragment, or nothing. The closure runs only in rounds that collect `tier`: what is costly belongs into it.
+    pub fn add<F: Into<Option<Fragment>>>(&mut self, tier: Tier, fragment: impl FnOnce() -> F) {
+        if self.round.collects(tier)
+            && let Some(mut fragment) = fragment().into()
+        {
+            (fragment.tier, fragment.layer) = (tier, self.layer);
+            self.slots.push(Slot::Ready(Entry::Fragment(fragment)));
+        }
+    }
+    /// Adds what a future brings: fragments, or any entries. All futures of a request are waited for side by side, so each must have its deadline
+    /// in it. The closure runs only in rounds that collect `tier`.
+    pub fn add_later<F>(&mut self, tier: Tier, later: impl FnOnce() -> F)
+    where
+        F: Future<Output: IntoIterator<Item: Into<Entry>>> + Send + 'static,
+    {
+        if self.round.collects(tier) {
+            let later = later();
+            let entries = async move { later.await.into_iter().map(Into::into).collect() };
+            self.slots.push(Slot::Late { layer: self.layer, tier, later: Box::pin(entries) });
+        }
+    }
+    /// This is not there (any more). Said at every collection while a thing is absent: silence says nothing.
+    pub fn gone(&mut self, id: impl Into<FragmentId>) {
+        let id = id.into();
+        if self.tells_of(&id) {
+            self.slots.push(Slot::Ready(Entry::Gone(id)));
+        }
+    }
+    /// These are all ids that begin with `prefix`: others that this branch was told of are said to be gone.
+    pub fn only<I: Into<FragmentId>>(&mut self, prefix: impl Into<FragmentId>, ids: impl IntoIterator<Item = I>) {
+        let prefix = prefix.into();
+        if self.tells_of(&prefix) {
+            let ids: BTreeSet<FragmentId> = ids.into_iter().map(Into::into).collect();
+            self.slots.push(Slot::Ready(Entry::Only { prefix, ids }));
+        }
+    }
+    /// Reports something in the manifest.
+    pub fn diagnose(&mut self, diagnostic: Diagnostic) {
+        self.slots.push(Slot::Ready(Entry::Diagnostic(diagnostic)));
+    }
+    /// Nothing was collected.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+    /// The round that decides what is collected.
+    pub fn round(&self) -> Round {
+        self.round
+    }
+
+    /// Skills come and go in tool rounds too; facts wait for the user.
+    fn tells_of(&self, id: &str) -> bool {
+        self.round.collects(if id.starts_with(ACTIVE_SKILL) { Tier::Step } else { Tier::Turn })
+    }
+}
+
+impl std::fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish()
+    }
+}
+
+/// A layer, all of it: sees the turn, and adds to the prompt. Closures are layers.
+///
+/// It waits for nothing and fails nothing: what must wait is a future ([`Prompt::add_later`]), what went wrong a diagnostic.
+pub trait Contribute: Send + Sync {
+    /// Adds what there is to say. Called for each request but those of [`Purpose::Bare`], in tool rounds and retries too.
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt);
+
+    /// What the manifest calls it: the name of its type unless it says otherwise.
+    fn name(&self) -> &'static str {
+        let path = std::any::type_name::<Self>();
+        let name = path.split('<').next().unwrap_or(path).trim_end_matches("::{{closure}}");
+        name.rsplit("::").next().filter(|name| !name.is_empty()).unwrap_or(path)
+    }
+}
+impl<F: Fn(&Turn, &mut Prompt) + Send + Sync> Contribute for F {
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        self(turn, prompt);
+    }
+}

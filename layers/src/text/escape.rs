@@ -1,0 +1,242 @@
+//! What keeps a text inside the block that it stands in. The one place that escapes.
+//!
+//! Metadata (a description, a name, a path) stands in XML text nodes or attributes and is escaped: [`text`], [`path`], [`attribute`]. Prose that
+//! a model is to read as it was written (a skill's body, AGENTS.md) is not escaped, but can't open or close a block of ours: [`prose`].
+
+use std::borrow::Cow;
+
+/// The blocks that the layers open. A look-alike of one in prose is neutralised.
+pub const BLOCKS: &[&str] = &[
+    "context",
+    "skill",
+    "available_skills",
+    "active_skills",
+    "skill_suggestion",
+    "instructions",
+    "repository_context",
+    "repository_invariants",
+    "user_authority",
+    "current_datetime",
+    "execution_environment",
+    "hosting_environment",
+    "locale",
+    "git_revision",
+    "runtime_mode",
+    "toolchain_context",
+    "worktree_context",
+    "config_profile",
+    "dynamic_repository_context",
+    "agent_suffix",
+];
+
+/// A character that no one sees and that only tricks use: control characters but tab and line ends, noncharacters, bidirectional overrides,
+/// zero-width spaces, tag characters. Joiners and variation selectors are not among them: scripts and emoji need them.
+pub fn is_invisible(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' => false,
+        c if c.is_control() => true,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => {
+            true
+        }
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        c => (c as u32) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c),
+    }
+}
+
+/// Whether `text` holds a character that [`text`] drops.
+pub fn has_invisible(text: &str) -> bool {
+    text.chars().any(is_invisible)
+}
+
+/// For a text node of one line: `&`, `<`, `>` escaped, invisible characters dropped, white space collapsed to single spaces.
+///
+/// ```
+/// use tower_prompt_layers::text::escape;
+///
+/// assert_eq!(escape::text("A < B  & C\n\u{202e}"), "A &lt; B &amp; C");
+/// ```
+pub fn text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for word in text.split(char::is_whitespace) {
+        let before = escaped.len();
+        if before > 0 {
+            escaped.push(' ');
+        }
+        let begin = escaped.len();
+        word.chars().filter(|c| !is_invisible(*c)).for_each(|c| push(&mut escaped, c));
+        if escaped.len() == begin {
+            escaped.truncate(before);
+        }
+    }
+    escaped
+}
+
+/// For a path, in a text node or an attribute: reads as the same path once it is unescaped. Control characters become references.
+pub fn path(path: &str) -> Cow<'_, str> {
+    if !path.contains(|c: char| matches!(c, '&' | '<' | '>' | '"') || is_invisible(c) || matches!(c, '\t' | '\n' | '\r')) {
+        return Cow::Borrowed(path);
+    }
+    let mut escaped = String::with_capacity(path.len() + 16);
+    for c in path.chars() {
+        match c {
+            '"' => escaped.push_str("&quot;"),
+            c if is_invisible(c) || c.is_whitespace() && c != ' ' => escaped.push_str(&format!("&#{};", c as u32)),
+            c => push(&mut escaped, c),
+        }
+    }
+    escaped.into()
+}
+
+/// For a quoted attribute of one line: as [`text`], with quotes escaped too.
+pub fn attribute(value: &str) -> String {
+    text(value).replace('"', "&quot;")
+}
+
+fn push(escaped: &mut String, c: char) {
+    match c {
+        '&' => escaped.push_str("&amp;"),
+        '<' => escaped.push_str("&lt;"),
+        '>' => escaped.push_str("&gt;"),
+        c => escaped.push(c),
+    }
+}
+
+/// Prose that reads as it was written, and opens and closes no block: the `<` of what looks like a tag of [`BLOCKS`] or of `own`, in any case and
+/// spacing, becomes `&lt;`. All else passes untouched.
+///
+/// ```
+/// use tower_prompt_layers::text::escape;
+///
+/// assert_eq!(escape::prose("if a < b { </ Skill > }", &[]), "if a < b { &lt;/ Skill > }");
+/// assert_eq!(escape::prose("<b>bold</b>", &[]), "<b>bold</b>");
+/// ```
+pub fn prose<'a>(text: &'a str, own: &[&str]) -> Cow<'a, str> {
+    replace_tags(text, "&lt;", |name| BLOCKS.iter().chain(own).any(|block| block.eq_ignore_ascii_case(name)))
+}
+
+/// As [`prose`] for the one block that Render itself puts around a text, in the same number of bytes, so that a limit that held still holds.
+pub(crate) fn inside_context(text: &str) -> Cow<'_, str> {
+    replace_tags(text, "(", |name| name.eq_ignore_ascii_case("context"))
+}
+
+/// Whether `text` holds what looks like a block of ours.
+pub fn looks_like_a_block(text: &str) -> bool {
+    text.match_indices('<')
+        .any(|(at, _)| tag_name(&text[at + 1..]).is_some_and(|name| BLOCKS.iter().any(|b| b.eq_ignore_ascii_case(&name))))
+}
+
+fn replace_tags<'a>(text: &'a str, with: &str, is_block: impl Fn(&str) -> bool) -> Cow<'a, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for (at, _) in text.match_indices('<') {
+        if tag_name(&text[at + 1..]).is_some_and(|name| is_block(&name)) {
+            out.push_str(&text[copied..at]);
+            out.push_str(with);
+            copied = at + 1;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    out.into()
+}
+
+/// No block of ours, nor one that a host would name, is longer.
+const LONGEST_NAME: usize = 64;
+
+/// The name of what looks like an opening or closing tag, seen as a reader sees it: without blanks and invisible characters.
+fn tag_name(behind: &str) -> Option<String> {
+    let is_nothing = |c: &char| c.is_whitespace() || is_invisible(*c) || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
+    let mut seen = behind.chars().skip_while(|c| is_nothing(c) || *c == '/');
+    let mut name = String::new();
+    let end = loop {
+        match seen.next() {
+            Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') => name.push(c),
+            Some(c) if is_nothing(&c) && !c.is_whitespace() => {}
+            end => break end,
+        }
+        if name.len() > LONGEST_NAME {
+            return None;
+        }
+    };
+    let is_tag = !name.is_empty() && end.is_none_or(|c| c.is_whitespace() || matches!(c, '>' | '/' | '<' | '"' | '\'' | '='));
+    is_tag.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn look_alikes_in_any_case_and_spacing_are_neutralised() {
+        for tag in [
+            "</skill>",
+            "< / SKILL >",
+            "<skill id=\"x\">",
+            "<\u{200b}/ski\u{ad}ll>",
+            "<skill",
+            "<//skill>",
+            "<Context\n>",
+            "</available_skills>",
+        ] {
+            let out = prose(tag, &[]);
+            assert_eq!(out, tag.replacen('<', "&lt;", 1), "{tag:?}");
+            assert!(!looks_like_a_block(&out));
+        }
+    }
+
+    #[test]
+    fn other_text_passes_untouched() {
+        for text in ["a < b", "<skillet>", "<b>skill</b>", "Vec<T>", "x <- skill", "<>", "<", "skill>"] {
+            assert!(matches!(prose(text, &[]), Cow::Borrowed(_)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_hosts_own_block_is_kept_whole_too() {
+        assert_eq!(prose("</deploy>", &["deploy"]), "&lt;/deploy>");
+    }
+
+    #[test]
+    fn inside_a_context_the_size_stays() {
+        let text = "a </context> b < context >";
+        assert_eq!(inside_context(text), "a (/context> b ( context >");
+    }
+
+    #[test]
+    fn metadata_loses_what_no_one_sees() {
+        assert_eq!(text("a\0b\u{7}c\u{fffe}\u{202e}d\u{e0041}\u{1b}[31m"), "abcd[31m");
+        assert_eq!(text("  many \n\t blanks  "), "many blanks");
+        assert_eq!(text("\u{200b} x \u{200b} y"), "x y");
+        assert_eq!(attribute("say \"hi\""), "say &quot;hi&quot;");
+        assert_eq!(path("/a b/R&D/\u{1}\n.md"), "/a b/R&amp;D/&#1;&#10;.md");
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_node_holds_no_markup(input in any::<String>()) {
+            let escaped = text(&input);
+            prop_assert!(!escaped.contains(['<', '>']) && !escaped.contains("  ") && !has_invisible(&escaped));
+            prop_assert_eq!(text(&unescape(&escaped)), escaped);
+        }
+
+        #[test]
+        fn a_path_round_trips(input in any::<String>()) {
+            prop_assert_eq!(unescape(&path(&input)), input);
+        }
+
+        #[test]
+        fn prose_opens_and_closes_nothing(before in ".{0,8}", tag in "(?i)< ?/? ?(skill|context|instructions)[ />]", after in ".{0,8}") {
+            let input = format!("{before}{tag}{after}");
+            let prose = prose(&input, &[]);
+            prop_assert!(!looks_like_a_block(&prose));
+            prop_assert_eq!(prose.replace("&lt;", "<"), input.replace("&lt;", "<"));
+        }
+    }
+
+    fn unescape(text: &str) -> String {
+        quick_xml::escape::unescape(text).expect("what was escaped is well-formed").into_owned()
+    }
+}

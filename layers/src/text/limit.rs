@@ -1,0 +1,343 @@
+//! Limits, and the one place where text is cut.
+//!
+//! A cut text is never over its room, its marker and closing tags included; never cut inside a character, nor inside a cluster of characters that
+//! a reader sees as one (an emoji with joiners, a letter with marks) unless the cluster alone is absurdly long. All cutting goes through
+//! [`fit_around`], which tries what it is about to return: so a limit holds whatever stands around the text.
+
+use super::{EstimatedTokens, TokenCounter};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// At most so much of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// All of it.
+    #[default]
+    None,
+    /// UTF-8 bytes.
+    Bytes(usize),
+    /// Unicode scalar values.
+    Chars(usize),
+    /// Tokens, as the stack's counter counts them.
+    Tokens(usize),
+}
+
+impl Limit {
+    /// The number, in its unit; `None` without a limit.
+    pub fn amount(self) -> Option<usize> {
+        match self {
+            Limit::None => None,
+            Limit::Bytes(n) | Limit::Chars(n) | Limit::Tokens(n) => Some(n),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::None => f.write_str("no limit"),
+            Limit::Bytes(n) => write!(f, "{n} bytes"),
+            Limit::Chars(n) => write!(f, "{n} characters"),
+            Limit::Tokens(n) => write!(f, "{n} tokens"),
+        }
+    }
+}
+
+/// How much a text may take, and who counts it.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    limit: Limit,
+    counter: &'a dyn TokenCounter,
+}
+
+impl Room<'static> {
+    /// For all of it.
+    pub const UNLIMITED: Self = Self { limit: Limit::None, counter: &EstimatedTokens };
+}
+
+impl<'a> Room<'a> {
+    /// With this limit; `counter` counts where it is in tokens.
+    pub fn new(limit: Limit, counter: &'a dyn TokenCounter) -> Self {
+        Self { limit, counter }
+    }
+    /// Whether all of `text` fits.
+    pub fn holds(&self, text: &str) -> bool {
+        match self.limit {
+            Limit::None => true,
+            Limit::Bytes(n) => text.len() <= n,
+            // No text has more characters than bytes.
+            Limit::Chars(n) => text.len() <= n || text.chars().count() <= n,
+            Limit::Tokens(n) => self.counter.count(text) <= n,
+        }
+    }
+    /// The size of `text` in the limit's unit; bytes without a limit.
+    pub fn size(&self, text: &str) -> usize {
+        match self.limit {
+            Limit::None | Limit::Bytes(_) => text.len(),
+            Limit::Chars(_) => text.chars().count(),
+            Limit::Tokens(_) => self.counter.count(text),
+        }
+    }
+    /// Its limit.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+    /// The same counter under another limit.
+    pub fn with(&self, limit: Limit) -> Self {
+        Self { limit, counter: self.counter }
+    }
+}
+
+impl fmt::Debug for Room<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.limit, f)
+    }
+}
+
+/// A text that was fitted into its room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fitted<'a> {
+    /// What may be sent. Empty: it can't be said in this room at all.
+    pub text: Cow<'a, str>,
+    /// Something was left out.
+    pub is_cut: bool,
+    /// How many whole items (skills, files) were left out, where the text is made of items.
+    pub items_left_out: usize,
+}
+
+impl<'a> Fitted<'a> {
+    /// All of it.
+    pub fn whole(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { text: text.into(), is_cut: false, items_left_out: 0 }
+    }
+    /// A part of it.
+    pub fn cut(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { text: text.into(), is_cut: true, items_left_out: 0 }
+    }
+    /// Without so many of its items.
+    pub fn without_items(mut self, items: usize) -> Self {
+        self.items_left_out = items;
+        self
+    }
+    /// The same text, owned.
+    pub fn into_owned(self) -> Fitted<'static> {
+        Fitted { text: Cow::Owned(self.text.into_owned()), is_cut: self.is_cut, items_left_out: self.items_left_out }
+    }
+}
+
+/// Where a cut may fall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// Between two characters that a reader sees.
+    Character,
+    /// Behind a word; inside one where there is no other.
+    Word,
+    /// Behind a line.
+    Line,
+}
+
+/// Further back than this no cluster or word end is looked for.
+const LOOK_BACK: usize = 256;
+
+impl Edge {
+    /// The last place at or before byte `at` where `text` may be cut.
+    fn before(self, text: &str, at: usize) -> usize {
+        if at >= text.len() {
+            return text.len();
+        }
+        let at = floor_char_boundary(text, at);
+        match self {
+            Edge::Character => cluster_boundary(text, at),
+            Edge::Word => {
+                let at = cluster_boundary(text, at);
+                if text[at..].starts_with(char::is_whitespace) {
+                    return text[..at].trim_end().len();
+                }
+                let from = floor_char_boundary(text, at.saturating_sub(LOOK_BACK));
+                text[from..at].rfind(char::is_whitespace).map_or(at, |space| text[..from + space].trim_end().len())
+            }
+            Edge::Line => text[..at].rfind('\n').map_or(0, |end| end + 1),
+        }
+    }
+}
+
+fn floor_char_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The last boundary between clusters at or before `at`, a character boundary.
+fn cluster_boundary(text: &str, at: usize) -> usize {
+    let from = floor_char_boundary(text, at.saturating_sub(LOOK_BACK));
+    let to = floor_char_boundary(text, (at + LOOK_BACK).min(text.len()));
+    let mut last = None;
+    for (start, _) in text[from..to].grapheme_indices(true) {
+        match from + start {
+            boundary if boundary > at => break,
+            // The first one was cut out of its surroundings: it says nothing.
+            boundary if start > 0 || from == 0 => last = Some(boundary),
+            _ => {}
+        }
+    }
+    last.unwrap_or(at)
+}
+
+/// Of `text` the longest beginning for which `build(beginning)` fits the room, built; `None` where not even `build("")` does.
+///
+/// `build` puts around the text what must stand there: a marker, a closing tag. The longer its argument, the longer its result should be.
+pub fn fit_around(text: &str, edge: Edge, room: &Room<'_>, build: impl Fn(&str) -> String) -> Option<String> {
+    let built = |at: usize| {
+        let at = edge.before(text, at);
+        let built = build(&text[..at]);
+        room.holds(&built).then_some((at, built))
+    };
+    let mut best = built(0)?;
+    // First in growing steps, so that a small room in a large text costs little; then by halves.
+    let (mut low, mut high) = (0, 64.min(text.len()));
+    while let Some(found) = built(high) {
+        best = found;
+        low = high;
+        if high == text.len() {
+            return Some(best.1);
+        }
+        high = (high * 2).min(text.len());
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        match built(middle) {
+            Some(found) => {
+                low = middle;
+                if found.0 >= best.0 {
+                    best = found;
+                }
+            }
+            None => high = middle,
+        }
+    }
+    Some(best.1)
+}
+
+/// The longest beginning of `text` that fits, without a marker.
+pub fn prefix<'a>(text: &'a str, room: &Room<'_>) -> &'a str {
+    if room.holds(text) {
+        return text;
+    }
+    let kept = fit_around(text, Edge::Character, room, str::to_owned).unwrap_or_default();
+    &text[..kept.len()]
+}
+
+/// `text` whole, else as much as fits with a marker behind it that says how many bytes are missing, else without the marker.
+pub fn cut<'a>(text: &'a str, edge: Edge, room: &Room<'_>) -> Fitted<'a> {
+    if room.holds(text) {
+        return Fitted::whole(text);
+    }
+    let marked = |kept: &str| format!("{kept}{}", marker(text.len() - kept.len()));
+    match fit_around(text, edge, room, marked) {
+        Some(cut) => Fitted::cut(cut),
+        None => Fitted::cut(prefix(text, room)),
+    }
+}
+
+/// What stands behind a text that was cut: how many bytes are missing.
+pub(crate) fn marker(missing: usize) -> String {
+    format!("[{missing} bytes cut]")
+}
+
+/// `text` in at most so many characters, cut at a word's end, the ellipsis counted.
+pub fn shorten(text: &str, max_chars: usize) -> Cow<'_, str> {
+    let room = Room::UNLIMITED.with(Limit::Chars(max_chars));
+    if room.holds(text) {
+        return Cow::Borrowed(text);
+    }
+    fit_around(text, Edge::Word, &room, |kept| format!("{kept}…")).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn room(limit: Limit) -> Room<'static> {
+        Room::UNLIMITED.with(limit)
+    }
+    fn any_limit() -> impl Strategy<Value = Limit> {
+        (0..3_usize, 0..400_usize).prop_map(|(unit, n)| [Limit::Bytes(n), Limit::Chars(n), Limit::Tokens(n)][unit])
+    }
+    /// Words, lines, clusters and odd characters.
+    fn any_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof!["[a-z ]{0,20}", Just("\n".to_owned()), "👨‍👩‍👧‍👦|🇩🇪|e\u{301}|中文|é|\u{0}", any::<String>()];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_text_never_exceeds_its_room(text in any_text(), limit in any_limit(), edge in 0..3_usize) {
+            let edge = [Edge::Character, Edge::Word, Edge::Line][edge];
+            let room = room(limit);
+            let fitted = cut(&text, edge, &room);
+            prop_assert!(room.holds(&fitted.text), "{:?} over {limit}", fitted.text);
+            prop_assert_eq!(fitted.is_cut, !room.holds(&text));
+            prop_assert!(fitted.is_cut || fitted.text == text);
+        }
+
+        #[test]
+        fn what_is_kept_is_a_beginning(text in any_text(), limit in any_limit()) {
+            let kept = prefix(&text, &room(limit));
+            prop_assert!(text.starts_with(kept) && room(limit).holds(kept));
+        }
+
+        #[test]
+        fn a_prefix_in_characters_is_as_long_as_clusters_allow(text in "[a-z ]{0,80}", n in 0..100_usize) {
+            prop_assert_eq!(prefix(&text, &room(Limit::Chars(n))).len(), n.min(text.len()));
+        }
+
+        #[test]
+        fn a_shortened_text_counts_its_ellipsis(text in any_text(), n in 0..60_usize) {
+            prop_assert!(shorten(&text, n).chars().count() <= n);
+        }
+
+        #[test]
+        fn a_larger_room_never_says_less(text in "[a-z\n é中]{0,200}", n in 0..100_usize, more in 0..50_usize) {
+            let kept = |n: usize| prefix(&text, &room(Limit::Bytes(n))).len();
+            prop_assert!(kept(n) <= kept(n + more));
+        }
+    }
+
+    #[test]
+    fn a_cut_falls_on_a_character_boundary() {
+        let text = format!("{}é", "x".repeat(499));
+        assert_eq!(prefix(&text, &room(Limit::Bytes(500))).len(), 499);
+    }
+
+    #[test]
+    fn clusters_are_not_torn() {
+        let family = "👨‍👩‍👧‍👦";
+        for (text, n, kept) in
+            [(format!("ab{family}"), family.len() + 1, "ab"), ("ab🇩🇪🇫🇷".to_owned(), 14, "ab🇩🇪"), ("abe\u{301}".to_owned(), 3, "ab")]
+        {
+            assert_eq!(prefix(&text, &room(Limit::Bytes(n))), kept);
+        }
+    }
+
+    #[test]
+    fn a_cluster_without_end_is_cut_between_characters() {
+        let text = format!("e{}", "\u{301}".repeat(5000));
+        assert_eq!(prefix(&text, &room(Limit::Bytes(3000))).len(), 2999);
+    }
+
+    #[test]
+    fn a_marker_that_does_not_fit_is_left_out() {
+        assert_eq!(cut("a long text", Edge::Word, &room(Limit::Bytes(4))).text, "a lo");
+        assert_eq!(cut("a long text", Edge::Word, &room(Limit::Bytes(0))).text, "");
+    }
+
+    #[test]
+    fn words_and_lines_stay_whole() {
+        assert_eq!(shorten("analyse data and reports", 17), "analyse data and…");
+        assert_eq!(shorten("analyse data and reports", 15), "analyse data…");
+        let lines = "one line\nanother line\nand a third line of the text\n";
+        assert_eq!(cut(lines, Edge::Line, &room(Limit::Bytes(40))).text, "one line\nanother line\n[29 bytes cut]");
+    }
+}

@@ -1,0 +1,71 @@
+//! Anthropic Messages.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | system prompt | `system`, as the first text block |
+//! | text at a user message | a text block behind its content |
+//! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
+
+use super::json::{self, PartKind, Parts};
+use super::{Conversation, Edits, Role, Spot, Wire};
+use serde_json::Value;
+
+/// Anthropic Messages.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Anthropic;
+
+const PARTS: Parts = Parts { kind: Some("text") };
+
+fn kind(block: &Value) -> PartKind {
+    match json::text(block, "type") {
+        "text" => PartKind::Text,
+        "thinking" | "redacted_thinking" | "tool_use" | "tool_result" => PartKind::NotSeen,
+        _ => PartKind::Media,
+    }
+}
+
+fn is_result(block: &Value) -> bool {
+    json::text(block, "type") == "tool_result"
+}
+
+impl Wire<Value> for Anthropic {
+    fn read(&self, request: &Value) -> Conversation {
+        if !json::is_list_of_objects(request, "messages") {
+            return Conversation::foreign();
+        }
+        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
+            let blocks = json::list(message, "content");
+            if json::text(message, "role") == "assistant" {
+                let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
+                let calls = blocks.iter().filter(|block| json::text(block, "type") == "tool_use");
+                let call = |block: &Value| json::call(json::text(block, "id"), json::text(block, "name"), block.get("input"));
+                read.calls = calls.map(call).collect();
+                conversation.messages.push(read);
+                continue;
+            }
+            let last_result = blocks.iter().rposition(is_result);
+            for block in blocks.iter().filter(|block| is_result(block)) {
+                let spot = Spot::BehindPart(last_result.unwrap_or_default());
+                conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
+            }
+            if last_result.is_none() || !blocks.iter().all(is_result) {
+                conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));
+            }
+        }
+        conversation
+    }
+
+    fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
+            let callers = request.get_mut("system").map(Value::take).unwrap_or_default();
+            request["system"] = PARTS.system(callers, system);
+        }
+        if let Some(Value::Array(messages)) = request.get_mut("messages") {
+            for (at, message) in messages.iter_mut().enumerate().filter(|(at, _)| !edits.leaves(*at)) {
+                PARTS.edit(&mut message["content"], at, edits, false);
+            }
+        }
+        request
+    }
+}

@@ -1,0 +1,131 @@
+//! The view that all wires share: what anchors are made of, and what layers see of the caller's words.
+
+/// Who speaks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+pub enum Role {
+    /// The user.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// Results of tool calls.
+    Tool,
+}
+
+/// A part of a message's content, by its position in the content list; 0 where the content is one string.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Position in the content list.
+    pub index: usize,
+    /// The text; of an image, a document and the like what tells it from another.
+    pub text: String,
+}
+
+/// A tool call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolCall {
+    /// By which results name it; empty in formats without ids.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// As canonical JSON: keys sorted.
+    pub arguments: String,
+}
+
+/// Where our text behind a message goes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Spot {
+    /// At the end of its content.
+    #[default]
+    Content,
+    /// Behind this part of its content.
+    BehindPart(usize),
+    /// As a message of its own behind it.
+    NewMessage,
+}
+
+/// One message as all wires have it. One that holds results and content of the user's own is two of these, and a run of results is one.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Position in the request.
+    pub at: usize,
+    /// Where our text behind it goes.
+    pub spot: Spot,
+    /// Who speaks.
+    pub role: Role,
+    /// The content is one string.
+    pub is_string: bool,
+    /// Texts, in order.
+    pub texts: Vec<Part>,
+    /// Images, documents and the like.
+    pub media: Vec<Part>,
+    /// Calls that the model makes.
+    pub calls: Vec<ToolCall>,
+    /// Which calls of the message before the results answer, by ordinal.
+    pub answers: Vec<Option<usize>>,
+}
+
+impl Message {
+    /// All text of it, parts joined by line ends.
+    pub fn text(&self) -> String {
+        self.texts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A conversation as it was read.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Conversation {
+    /// User messages, answers, runs of results, oldest first.
+    pub messages: Vec<Message>,
+    /// In this format no text may stand behind tool results.
+    pub results_stand_alone: bool,
+    /// The provider holds the history before these messages under this name (a response's id, a conversation's).
+    pub held_by_provider: Option<String>,
+    /// The provider holds the system prompt, and refuses another.
+    pub system_is_held: bool,
+    /// The request is no conversation, or one that takes no text of ours: it passes untouched.
+    pub is_foreign: bool,
+    /// The model that the request names.
+    pub model: Option<String>,
+}
+
+impl Conversation {
+    /// A request that passes untouched.
+    pub fn foreign() -> Self {
+        Self { is_foreign: true, ..Self::default() }
+    }
+    /// All text of the user's newest message.
+    pub fn latest_user_text(&self) -> Option<String> {
+        self.messages.iter().rfind(|message| message.role == Role::User).map(Message::text)
+    }
+
+    /// Adds a result to the run of results at the end, or begins one. `answers` tells which call of the model's last message it answers.
+    pub fn push_result(&mut self, at: usize, spot: Spot, answers: impl FnOnce(&[ToolCall], &[Option<usize>]) -> Option<usize>) {
+        let calls = self.messages.iter().rev().find(|message| message.role == Role::Assistant).map(|message| &*message.calls);
+        let before = self.messages.last().filter(|run| run.role == Role::Tool).map_or(&[][..], |run| &run.answers);
+        let answer = answers(calls.unwrap_or_default(), before);
+        match self.messages.last_mut() {
+            Some(run) if run.role == Role::Tool => {
+                (run.at, run.spot) = (at, spot);
+                run.answers.push(answer);
+            }
+            _ => self.messages.push(Message { at, spot, role: Role::Tool, answers: vec![answer], ..Message::default() }),
+        }
+    }
+    /// As [`push_result`](Self::push_result), for a result that names the id of its call.
+    pub fn push_result_of_id(&mut self, at: usize, spot: Spot, id: &str) {
+        self.push_result(at, spot, |calls, _| calls.iter().position(|call| call.id == id));
+    }
+    /// As [`push_result`](Self::push_result), for a result that names its tool alone: of the calls of that tool the first without an answer.
+    pub fn push_result_of_name(&mut self, at: usize, spot: Spot, name: &str) {
+        self.push_result(at, spot, |calls, before| (0..calls.len()).find(|n| calls[*n].name == name && !before.contains(&Some(*n))));
+    }
+    /// Adds to the model's message at the end, or begins one: for formats that write texts and calls as items of their own.
+    pub(crate) fn assistant(&mut self, at: usize) -> &mut Message {
+        if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
+            self.messages.push(Message { at, role: Role::Assistant, ..Message::default() });
+        }
+        let last = self.messages.len() - 1;
+        &mut self.messages[last]
+    }
+}

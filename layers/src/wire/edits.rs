@@ -1,0 +1,138 @@
+//! What Render asks of a wire. Positions are those of the request as it was read.
+
+use super::{GAP, Spot};
+use std::sync::Arc;
+
+/// A text of ours that leaves its old place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Removal {
+    /// Of this part's text so many bytes are the caller's.
+    Cut {
+        /// The message.
+        at: usize,
+        /// The part of its content; 0 where that is one string.
+        part: usize,
+        /// Bytes to keep.
+        keep: usize,
+    },
+    /// This part of its content.
+    Part {
+        /// The message.
+        at: usize,
+        /// The part.
+        part: usize,
+    },
+    /// The message.
+    Message {
+        /// The message.
+        at: usize,
+    },
+}
+
+impl Removal {
+    /// The message that it is about.
+    pub fn at(&self) -> usize {
+        match self {
+            Removal::Cut { at, .. } | Removal::Part { at, .. } | Removal::Message { at } => *at,
+        }
+    }
+}
+
+/// A text of ours that stands behind a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Append {
+    /// The message.
+    pub at: usize,
+    /// Where behind it.
+    pub spot: Spot,
+    /// The text, whole.
+    pub text: Arc<str>,
+}
+
+/// Our system prompt, in front of the caller's own.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SystemEdit {
+    /// Our text; empty: none.
+    pub text: Arc<str>,
+    /// Former ones, taken off the front of what a caller kept.
+    pub former: Vec<Arc<str>>,
+}
+
+impl SystemEdit {
+    /// Adds nothing and takes nothing off.
+    pub fn is_nothing(&self) -> bool {
+        self.text.is_empty() && self.former.is_empty()
+    }
+    /// The caller's own words of a text that may begin with ours.
+    pub fn callers<'a>(&self, text: &'a str) -> &'a str {
+        let ours = std::iter::once(&self.text).chain(self.former.iter().rev()).filter(|ours| !ours.is_empty());
+        ours.filter_map(|ours| {
+            let rest = text.strip_prefix(&**ours)?;
+            if rest.is_empty() { Some(rest) } else { rest.strip_prefix(GAP) }
+        })
+        .next()
+        .unwrap_or(text)
+    }
+    /// Ours, then the caller's, in one string.
+    pub fn in_front_of(&self, text: &str) -> String {
+        let callers = self.callers(text);
+        match (&*self.text, callers) {
+            ("", callers) => callers.to_owned(),
+            (ours, "") => ours.to_owned(),
+            (ours, callers) => [ours, callers].join(GAP),
+        }
+    }
+}
+
+/// What a wire changes in a request, and all that it changes. Lists are ordered by message.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Edits {
+    /// Our system prompt; `None` leaves the caller's alone.
+    pub system: Option<SystemEdit>,
+    /// Texts of ours that leave, so that each is put where it belongs.
+    pub removals: Vec<Removal>,
+    /// Texts of ours that stand behind messages.
+    pub appends: Vec<Append>,
+}
+
+impl Edits {
+    /// What leaves this message.
+    pub fn removals_at(&self, at: usize) -> &[Removal] {
+        let begin = self.removals.partition_point(|removal| removal.at() < at);
+        let end = self.removals.partition_point(|removal| removal.at() <= at);
+        &self.removals[begin..end]
+    }
+    /// What stands behind this message.
+    pub fn appends_at(&self, at: usize) -> &[Append] {
+        let begin = self.appends.partition_point(|append| append.at < at);
+        let end = self.appends.partition_point(|append| append.at <= at);
+        &self.appends[begin..end]
+    }
+    /// Nothing of this message changes.
+    pub fn leaves(&self, at: usize) -> bool {
+        self.removals_at(at).is_empty() && self.appends_at(at).is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_system_text_comes_off_the_front_once_and_the_callers_stays_whole() {
+        let system = SystemEdit { text: "NEW".into(), former: vec!["OLD".into()] };
+        for (given, sent) in [
+            ("", "NEW"),
+            ("HOST", "NEW\n\nHOST"),
+            ("NEW", "NEW"),
+            ("NEW\n\nHOST", "NEW\n\nHOST"),
+            ("OLD\n\nHOST", "NEW\n\nHOST"),
+            ("OLDER", "NEW\n\nOLDER"),
+            ("NEW\n\nNEW", "NEW\n\nNEW"),
+            ("  HOST  ", "NEW\n\n  HOST  "),
+        ] {
+            assert_eq!(system.in_front_of(given), sent);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Gemini generateContent.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | system prompt | `systemInstruction.parts`, as the first part |
+//! | text at a user message | a part behind its content |
+//! | text in a tool round | waits for the user's next text: parts beside a `functionResponse` are refused now and then |
+//!
+//! Fields are read in both spellings of the API (`systemInstruction`, `system_instruction`). With `cachedContent` no system text is added, since that
+//! request would be refused.
+
+use super::json::{self, PartKind, Parts};
+use super::{Conversation, Edits, Role, Spot, Wire};
+use serde_json::{Value, json};
+
+/// Gemini generateContent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Gemini;
+
+const PARTS: Parts = Parts { kind: None };
+
+/// A field in either spelling.
+fn either<'a>(value: &'a Value, camel: &str, snake: &str) -> Option<&'a Value> {
+    value.get(camel).or_else(|| value.get(snake))
+}
+fn function_call(part: &Value) -> Option<&Value> {
+    either(part, "functionCall", "function_call")
+}
+fn function_response(part: &Value) -> Option<&Value> {
+    either(part, "functionResponse", "function_response")
+}
+
+fn kind(part: &Value) -> PartKind {
+    let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or_default();
+    if is_thought || function_call(part).is_some() || function_response(part).is_some() {
+        PartKind::NotSeen
+    } else if part.get("text").is_some() {
+        PartKind::Text
+    } else {
+        PartKind::Media
+    }
+}
+
+impl Wire<Value> for Gemini {
+    fn read(&self, request: &Value) -> Conversation {
+        if !json::is_list_of_objects(request, "contents") {
+            return Conversation::foreign();
+        }
+        let cached = either(request, "cachedContent", "cached_content").and_then(Value::as_str);
+        let mut conversation = Conversation {
+            model: json::model(request),
+            results_stand_alone: true,
+            held_by_provider: cached.map(str::to_owned),
+            system_is_held: cached.is_some(),
+            ..Conversation::default()
+        };
+        for (at, content) in json::list(request, "contents").iter().enumerate() {
+            let parts = json::list(content, "parts");
+            if json::text(content, "role") == "model" {
+                let mut read = json::message(at, Role::Assistant, content.get("parts"), kind);
+                let calls = parts.iter().filter_map(function_call);
+                read.calls = calls.map(|call| json::call(json::text(call, "id"), json::text(call, "name"), call.get("args"))).collect();
+                conversation.messages.push(read);
+                continue;
+            }
+            for response in parts.iter().filter_map(function_response) {
+                match json::text(response, "id") {
+                    "" => conversation.push_result_of_name(at, Spot::Content, json::text(response, "name")),
+                    id => conversation.push_result_of_id(at, Spot::Content, id),
+                }
+            }
+            if parts.is_empty() || parts.iter().any(|part| function_response(part).is_none()) {
+                conversation.messages.push(json::message(at, Role::User, content.get("parts"), kind));
+            }
+        }
+        conversation
+    }
+
+    fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
+            let field = if request.get("system_instruction").is_some() { "system_instruction" } else { "systemInstruction" };
+            let callers = request.get_mut(field).map(Value::take).unwrap_or_default();
+            request[field] = match callers {
+                Value::Object(mut content) => {
+                    let parts = content.get_mut("parts").map(Value::take).unwrap_or_default();
+                    content.insert("parts".into(), PARTS.system(parts, system));
+                    content.into()
+                }
+                // The API's clients let a bare string pass.
+                text => json!({"parts": PARTS.system(text, system)}),
+            };
+        }
+        if let Some(Value::Array(contents)) = request.get_mut("contents") {
+            for (at, content) in contents.iter_mut().enumerate().filter(|(at, _)| !edits.leaves(*at)) {
+                PARTS.edit(&mut content["parts"], at, edits, false);
+            }
+        }
+        request
+    }
+}

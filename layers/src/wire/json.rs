@@ -1,0 +1,230 @@
+//! What the JSON wires share.
+
+use super::edits::{Append, Edits, Removal, SystemEdit};
+use super::{GAP, Message, Part, Role, Spot, ToolCall};
+use serde_json::{Map, Value};
+use std::mem;
+
+/// How a format writes a list of content parts.
+pub(super) struct Parts {
+    /// Of a text part: its `type`, where it has one.
+    pub(super) kind: Option<&'static str>,
+}
+
+impl Parts {
+    pub(super) fn text(&self, text: &str) -> Value {
+        let mut part = Map::new();
+        if let Some(kind) = self.kind {
+            part.insert("type".into(), kind.into());
+        }
+        part.insert("text".into(), text.into());
+        part.into()
+    }
+
+    /// Removes and appends within one message's content. A string stays a string where `string_stays`, else becomes a list with a text in it.
+    pub(super) fn edit(&self, content: &mut Value, at: usize, edits: &Edits, string_stays: bool) {
+        if edits.leaves(at) {
+            return;
+        }
+        let removals = edits.removals_at(at);
+        for removal in removals {
+            if let Removal::Cut { part, keep, .. } = *removal
+                && let Some(Value::String(text)) = if content.is_string() { Some(&mut *content) } else { text_of(content, part) }
+            {
+                text.truncate(keep);
+            }
+        }
+        let ours = |spot: Spot| edits.appends_at(at).iter().filter(move |append| append.spot == spot);
+        let is_removed = |index| removals.iter().any(|removal| matches!(removal, Removal::Part { part, .. } if *part == index));
+        match content {
+            Value::String(text) if string_stays => {
+                ours(Spot::Content).for_each(|append| push_behind(text, append));
+            }
+            Value::Array(parts) => {
+                let mut edited = Vec::with_capacity(parts.len() + 1);
+                for (index, part) in mem::take(parts).into_iter().enumerate() {
+                    if !is_removed(index) {
+                        edited.push(part);
+                    }
+                    edited.extend(ours(Spot::BehindPart(index)).map(|append| self.text(&append.text)));
+                }
+                edited.extend(ours(Spot::Content).map(|append| self.text(&append.text)));
+                *parts = edited;
+            }
+            other if ours(Spot::Content).next().is_some() => {
+                let callers = if let Value::String(text) = other { Some(self.text(text)) } else { None };
+                *other = callers.into_iter().chain(ours(Spot::Content).map(|append| self.text(&append.text))).collect();
+            }
+            _ => {}
+        }
+    }
+
+    /// Our system text as the first part, ahead of the caller's.
+    pub(super) fn system(&self, callers: Value, system: &SystemEdit) -> Value {
+        let mut parts = match callers {
+            Value::Array(parts) => parts,
+            // An empty text is no part that these formats take.
+            Value::String(text) if !text.is_empty() => vec![self.text(&text)],
+            _ => Vec::new(),
+        };
+        if let Some(Value::String(first)) = parts.first_mut().and_then(|part| part.get_mut("text")) {
+            let callers = system.callers(first);
+            if callers.is_empty() && !first.is_empty() {
+                parts.remove(0);
+            } else if callers.len() < first.len() {
+                *first = callers.to_owned();
+            }
+        }
+        if !system.text.is_empty() {
+            parts.insert(0, self.text(&system.text));
+        }
+        parts.into()
+    }
+}
+
+fn text_of(content: &mut Value, part: usize) -> Option<&mut Value> {
+    content.get_mut(part)?.get_mut("text")
+}
+
+/// Our text behind the caller's, in one string.
+pub(super) fn push_behind(text: &mut String, append: &Append) {
+    text.push_str(GAP);
+    text.push_str(&append.text);
+}
+
+/// A field's items; none where it is no list.
+pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A field's text; empty where it is none.
+pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The model that a body names.
+pub(super) fn model(body: &Value) -> Option<String> {
+    body.get("model").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// A message of this content, a string or a list of parts: what `of_part` finds to be text is text, what it leaves out is left out, all else is
+/// media.
+pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: impl Fn(&Value) -> PartKind) -> Message {
+    let mut message = Message { at, role, ..Message::default() };
+    match content {
+        Some(Value::String(text)) => {
+            message.is_string = true;
+            message.texts.push(Part { index: 0, text: text.clone() });
+        }
+        Some(Value::Array(parts)) => {
+            for (index, part) in parts.iter().enumerate() {
+                match kind_of(part) {
+                    PartKind::Text => message.texts.push(Part { index, text: text(part, "text").to_owned() }),
+                    PartKind::Media => message.media.push(Part { index, text: canonical(part) }),
+                    PartKind::NotSeen => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    message
+}
+
+/// What a part of a message's content is to the view.
+pub(super) enum PartKind {
+    Text,
+    Media,
+    NotSeen,
+}
+
+/// A value as JSON with sorted keys, without marks that callers move about.
+pub(super) fn canonical(value: &Value) -> String {
+    fn write(value: &Value, out: &mut String) {
+        match value {
+            Value::Object(fields) => {
+                let mut fields: Vec<_> = fields.iter().filter(|(key, _)| !MARKS.contains(&key.as_str())).collect();
+                fields.sort_by_key(|(key, _)| *key);
+                out.push('{');
+                for (key, value) in fields {
+                    out.push_str(&Value::from(key.as_str()).to_string());
+                    out.push(':');
+                    write(value, out);
+                    out.push(',');
+                }
+                out.push('}');
+            }
+            Value::Array(items) => {
+                out.push('[');
+                items.iter().for_each(|item| {
+                    write(item, out);
+                    out.push(',');
+                });
+                out.push(']');
+            }
+            plain => out.push_str(&plain.to_string()),
+        }
+    }
+    let mut out = String::new();
+    write(value, &mut out);
+    out
+}
+
+const MARKS: [&str; 3] = ["cache_control", "thoughtSignature", "thought_signature"];
+
+/// A call; its arguments are a value, or a string that holds one.
+pub(super) fn call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall {
+    let parsed = arguments.and_then(Value::as_str).map(serde_json::from_str::<Value>);
+    let arguments = match (parsed, arguments) {
+        (Some(Ok(parsed)), _) => canonical(&parsed),
+        (_, Some(arguments)) => canonical(arguments),
+        (_, None) => "null".to_owned(),
+    };
+    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
+}
+
+/// Messages with a `role`, the leading system message among them: ours goes in front of that, or becomes one.
+pub(super) fn write_messages(
+    body: &mut Value,
+    edits: &Edits,
+    parts: &Parts,
+    edit: impl Fn(&mut Value, usize),
+    new_message: impl Fn(&str) -> Value,
+) {
+    let Some(Value::Array(messages)) = body.get_mut("messages") else { return };
+    let old = mem::take(messages);
+    messages.reserve(old.len() + 2);
+    if let Some(system) = &edits.system
+        && !old.first().is_some_and(is_system)
+        && !system.text.is_empty()
+    {
+        let role = if old.iter().any(|message| text(message, "role") == "developer") { "developer" } else { "system" };
+        messages.push(serde_json::json!({"role": role, "content": &*system.text}));
+    }
+    for (at, mut message) in old.into_iter().enumerate() {
+        if at == 0
+            && let Some(system) = edits.system.as_ref().filter(|system| is_system(&message) && !system.is_nothing())
+            && let Some(content) = message.get_mut("content")
+        {
+            *content = match content.take() {
+                Value::String(text) => system.in_front_of(&text).into(),
+                Value::Null => (&*system.text).into(),
+                list => parts.system(list, system),
+            };
+        }
+        if !edits.removals_at(at).iter().any(|removal| matches!(removal, Removal::Message { .. })) {
+            edit(&mut message, at);
+            messages.push(message);
+        }
+        let behind = edits.appends_at(at).iter().filter(|append| append.spot == Spot::NewMessage);
+        messages.extend(behind.map(|append| new_message(&append.text)));
+    }
+}
+
+pub(super) fn is_system(message: &Value) -> bool {
+    matches!(text(message, "role"), "system" | "developer")
+}
+
+/// A list of objects under this field: what a conversation is made of.
+pub(super) fn is_list_of_objects(body: &Value, field: &str) -> bool {
+    body.get(field).and_then(Value::as_array).is_some_and(|items| items.iter().all(Value::is_object))
+}

@@ -1,0 +1,46 @@
+//! Wires: how a request type is read, and the one place where it is changed.
+//!
+//! A [`Wire`] is a strategy on a marker type, since five formats share one type (a JSON value) and a client's own type is foreign. Positions are
+//! those of the request as it came. System messages are no part of the view: they are not hashed and never move; the leading one alone gets our
+//! system prompt in front.
+
+mod anthropic;
+mod conversation;
+mod edits;
+mod format;
+mod gemini;
+mod json;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+
+pub use anthropic::Anthropic;
+pub use conversation::{Conversation, Message, Part, Role, Spot, ToolCall};
+pub use edits::{Append, Edits, Removal, SystemEdit};
+pub use format::{Format, UnknownFormat};
+pub use gemini::Gemini;
+pub use ollama::{OllamaChat, OllamaGenerate};
+pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
+
+/// Between a text of the caller's and one of ours in the same string.
+pub const GAP: &str = "\n\n";
+
+/// How a request type is read and written.
+///
+/// `read` gives the messages as they are; `write` applies the [`Edits`] and changes nothing else. Both are pure.
+pub trait Wire<R> {
+    /// The conversation as all wires see it.
+    fn read(&self, request: &R) -> Conversation;
+    /// The request with the edits applied.
+    fn write(&self, request: R, edits: &Edits) -> R;
+}
+
+impl<R, W: Wire<R> + ?Sized> Wire<R> for &W {
+    fn read(&self, request: &R) -> Conversation {
+        (**self).read(request)
+    }
+    fn write(&self, request: R, edits: &Edits) -> R {
+        (**self).write(request, edits)
+    }
+}

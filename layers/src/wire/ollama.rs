@@ -1,0 +1,117 @@
+//! Ollama's chat and generate.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | system prompt | one `system` message at the front; `system` |
+//! | text at a user message | behind its content; behind `prompt` |
+//! | text in a tool round | a user message behind the last tool message |
+//!
+//! `raw` and `suffix` requests pass untouched: their prompt is no conversation.
+
+use super::json::{self, PartKind, Parts};
+use super::{Conversation, Edits, Message, Part, Removal, Role, Spot, Wire};
+use serde_json::{Value, json};
+
+/// Ollama `/api/chat`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OllamaChat;
+
+/// Ollama `/api/generate`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OllamaGenerate;
+
+/// Content is a string here; a list comes from clients of other formats.
+const PARTS: Parts = Parts { kind: Some("text") };
+
+fn images(holder: &Value) -> Vec<Part> {
+    json::list(holder, "images").iter().map(|image| Part { index: 0, text: json::canonical(image) }).collect()
+}
+
+impl Wire<Value> for OllamaChat {
+    fn read(&self, request: &Value) -> Conversation {
+        if !json::is_list_of_objects(request, "messages") {
+            return Conversation::foreign();
+        }
+        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
+            let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
+            match json::text(message, "role") {
+                "tool" => match json::text(message, "tool_call_id") {
+                    "" => {
+                        let name = message.get("tool_name").or_else(|| message.get("name")).and_then(Value::as_str).unwrap_or_default();
+                        // Older clients name nothing: results come in the order of the calls.
+                        conversation.push_result(at, Spot::NewMessage, |calls, before| {
+                            let is_open = |n: &usize| !before.contains(&Some(*n)) && (name.is_empty() || calls[*n].name == name);
+                            (0..calls.len()).find(is_open)
+                        });
+                    }
+                    id => conversation.push_result_of_id(at, Spot::NewMessage, id),
+                },
+                role => {
+                    let role = if role == "assistant" { Role::Assistant } else { Role::User };
+                    let mut read = json::message(at, role, message.get("content"), kind);
+                    read.media.extend(images(message));
+                    for call in json::list(message, "tool_calls") {
+                        let function = call.get("function").unwrap_or(&Value::Null);
+                        read.calls.push(json::call(json::text(call, "id"), json::text(function, "name"), function.get("arguments")));
+                    }
+                    conversation.messages.push(read);
+                }
+            }
+        }
+        conversation
+    }
+
+    fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        let edit = |message: &mut Value, at: usize| {
+            if edits.leaves(at) {
+                return;
+            }
+            let content = &mut message["content"];
+            if content.is_null() {
+                *content = "".into();
+            }
+            PARTS.edit(content, at, edits, true);
+        };
+        json::write_messages(&mut request, edits, &PARTS, edit, |text| json!({"role": "user", "content": text}));
+        request
+    }
+}
+
+impl Wire<Value> for OllamaGenerate {
+    fn read(&self, request: &Value) -> Conversation {
+        let is_raw = request.get("raw").and_then(Value::as_bool).unwrap_or_default();
+        let has_suffix = !json::text(request, "suffix").is_empty();
+        let Some(prompt) = request.get("prompt").and_then(Value::as_str).filter(|_| !is_raw && !has_suffix) else {
+            return Conversation::foreign();
+        };
+        let held = request.get("context").filter(|context| context.as_array().is_some_and(|tokens| !tokens.is_empty()));
+        let texts = vec![Part { index: 0, text: prompt.to_owned() }];
+        let message = Message { is_string: true, texts, media: images(request), ..Message::default() };
+        Conversation {
+            messages: vec![message],
+            held_by_provider: held.map(json::canonical),
+            model: json::model(request),
+            ..Conversation::default()
+        }
+    }
+
+    fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        if let Some(system) = &edits.system {
+            let callers = json::text(&request, "system");
+            let text = system.in_front_of(callers);
+            if text != callers {
+                request["system"] = text.into();
+            }
+        }
+        if let Some(Value::String(prompt)) = request.get_mut("prompt") {
+            for removal in edits.removals_at(0) {
+                if let Removal::Cut { keep, .. } = removal {
+                    prompt.truncate(*keep);
+                }
+            }
+            edits.appends_at(0).iter().for_each(|append| json::push_behind(prompt, append));
+        }
+        request
+    }
+}

@@ -1,0 +1,137 @@
+//! OpenAI Responses.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | system prompt | `instructions`, ahead of the caller's own words |
+//! | text at a user message | an `input_text` part in the last message item; a string `input` becomes one |
+//! | text in a tool round | a user message item behind the outputs |
+//!
+//! With `previous_response_id` or a `conversation` the provider holds the history: `instructions` are sent each time, and of the conversation only
+//! what is new.
+
+use super::json::{self, PartKind, Parts};
+use super::{Conversation, Edits, Message, Part, Removal, Role, Spot, Wire};
+use serde_json::{Value, json};
+use std::mem;
+
+/// OpenAI Responses.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OpenAiResponses;
+
+const PARTS: Parts = Parts { kind: Some("input_text") };
+
+fn kind(part: &Value) -> PartKind {
+    match json::text(part, "type") {
+        "input_text" | "output_text" | "text" => PartKind::Text,
+        _ => PartKind::Media,
+    }
+}
+
+/// An item's kind; one with a role is a message, whether it says so or not.
+fn item_kind(item: &Value) -> &str {
+    match json::text(item, "type") {
+        "" if item.get("role").is_some() => "message",
+        kind => kind,
+    }
+}
+
+fn message_item(parts: Vec<Value>) -> Value {
+    json!({"type": "message", "role": "user", "content": parts})
+}
+
+fn held_by_provider(request: &Value) -> Option<String> {
+    let conversation = request.get("conversation").and_then(|held| held.as_str().or_else(|| held.get("id")?.as_str()));
+    let named = request.get("previous_response_id").and_then(Value::as_str).or(conversation)?;
+    Some(named.to_owned())
+}
+
+impl Wire<Value> for OpenAiResponses {
+    fn read(&self, request: &Value) -> Conversation {
+        let mut conversation =
+            Conversation { model: json::model(request), held_by_provider: held_by_provider(request), ..Conversation::default() };
+        match request.get("input") {
+            Some(Value::String(text)) => {
+                let texts = vec![Part { index: 0, text: text.clone() }];
+                conversation.messages.push(Message { is_string: true, texts, ..Message::default() });
+                return conversation;
+            }
+            Some(Value::Array(items)) if items.iter().all(Value::is_object) => {}
+            // A stored prompt may bring its own input.
+            None | Some(Value::Null) if request.get("prompt").is_some() => return conversation,
+            _ => return Conversation::foreign(),
+        }
+        for (at, item) in json::list(request, "input").iter().enumerate() {
+            match item_kind(item) {
+                "message" if json::is_system(item) => {}
+                "message" if json::text(item, "role") == "assistant" => {
+                    let read = json::message(at, Role::Assistant, item.get("content"), kind);
+                    let message = conversation.assistant(at);
+                    message.texts.extend(read.texts);
+                    message.media.extend(read.media);
+                }
+                "message" => conversation.messages.push(json::message(at, Role::User, item.get("content"), kind)),
+                "reasoning" | "item_reference" => {}
+                kind if kind.ends_with("_call_output") => {
+                    conversation.push_result_of_id(at, Spot::NewMessage, json::text(item, "call_id"));
+                }
+                "function_call" => {
+                    let call = json::call(json::text(item, "call_id"), json::text(item, "name"), item.get("arguments"));
+                    conversation.assistant(at).calls.push(call);
+                }
+                "custom_tool_call" => {
+                    let call = json::call(json::text(item, "call_id"), json::text(item, "name"), item.get("input"));
+                    conversation.assistant(at).calls.push(call);
+                }
+                kind if kind.ends_with("_call") => {
+                    let arguments = item.get("action").or_else(|| item.get("arguments"));
+                    let call = json::call(json::text(item, "call_id"), kind, arguments);
+                    conversation.assistant(at).calls.push(call);
+                }
+                _ => {}
+            }
+        }
+        conversation
+    }
+
+    fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        if let Some(system) = &edits.system {
+            let callers = request.get("instructions").and_then(Value::as_str).unwrap_or_default();
+            let instructions = system.in_front_of(callers);
+            if instructions != callers {
+                request["instructions"] = instructions.into();
+            }
+        }
+        match request.get_mut("input") {
+            Some(input @ Value::String(_)) => {
+                if !edits.leaves(0) {
+                    let mut content = input.take();
+                    PARTS.edit(&mut content, 0, edits, false);
+                    *input = match content {
+                        Value::Array(parts) => Value::Array(vec![message_item(parts)]),
+                        text => text,
+                    };
+                }
+            }
+            Some(Value::Array(items)) => {
+                let old = mem::take(items);
+                items.reserve(old.len() + 1);
+                for (at, mut item) in old.into_iter().enumerate() {
+                    if edits.leaves(at) {
+                        items.push(item);
+                        continue;
+                    }
+                    if !edits.removals_at(at).iter().any(|removal| matches!(removal, Removal::Message { .. })) {
+                        if item_kind(&item) == "message" {
+                            PARTS.edit(&mut item["content"], at, edits, false);
+                        }
+                        items.push(item);
+                    }
+                    let behind = edits.appends_at(at).iter().filter(|append| append.spot == Spot::NewMessage);
+                    items.extend(behind.map(|append| message_item(vec![PARTS.text(&append.text)])));
+                }
+            }
+            _ => {}
+        }
+        request
+    }
+}
