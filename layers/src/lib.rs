@@ -7,9 +7,19 @@ pub mod skill;
 pub mod text;
 pub mod wire;
 
+mod active_skills;
+mod invariants;
+pub mod sections;
+mod skill_activation;
+mod skill_catalog;
 mod system_prompt;
 mod user_authority;
 
+pub use active_skills::ActiveSkillsLayer;
+pub use invariants::{Document, DocumentSource, InvariantsLayer, REPOSITORY_INVARIANTS, ReadingDocument};
 pub use prompt::*;
+pub use sections::{Section, SectionsLayer, TextSection};
+pub use skill_activation::{AutoActivate, SKILL_SUGGESTION, SkillActivationLayer};
+pub use skill_catalog::{SKILL_CATALOG, SkillCatalogLayer};
 pub use system_prompt::{BASE_PROMPT, SystemPromptLayer};
 pub use user_authority::{USER_AUTHORITY, UserAuthorityLayer};

@@ -1,7 +1,7 @@
 //! What a layer adds: a fragment, its text, and where both came from.
 
 use crate::skill::{ActiveSkill, SkillId};
-use crate::text::{self, Edge, Fitted, Limit, Room};
+use crate::text::{Fitted, Limit, Room};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -113,19 +113,20 @@ pub trait Text: Send + Sync {
     }
 }
 
-impl Text for String {
+impl<T: Text + ?Sized> Text for Arc<T> {
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
-        text::cut(self, Edge::Word, room)
+        (**self).fit(room)
+    }
+    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
+        (**self).since(said, room)
     }
 }
-impl Text for &'static str {
+impl<T: Text + ?Sized> Text for &'static T {
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
-        text::cut(self, Edge::Word, room)
+        (**self).fit(room)
     }
-}
-impl Text for Arc<str> {
-    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
-        text::cut(self, Edge::Word, room)
+    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
+        (**self).since(said, room)
     }
 }
 

@@ -143,6 +143,10 @@ impl Turn {
     pub fn told(&self, id: &str) -> Option<&str> {
         self.told.get(id)
     }
+    /// The bytes of all values that this branch was told of, of fragments whose id begins so.
+    pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
+        self.told.bytes(prefix)
+    }
     /// All text of the user's newest message, without ours.
     pub fn user_text(&self) -> Option<String> {
         self.conversation.latest_user_text()

@@ -1,13 +1,23 @@
 //! Skills as values: ids, summaries, the snapshot that a request works with, matching, and the text of an active skill.
 
 mod active;
+mod arguments;
+mod catalog;
+mod context;
 mod id;
+mod matching;
 mod model;
 mod snapshot;
 
 pub(crate) use active::ActiveSkills;
 pub use active::{ActiveSkill, SkillActivationMode};
+pub use arguments::substitute_arguments;
+pub(crate) use catalog::Catalog;
+pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
+pub use context::{ACTIVE_SKILLS, SkillContextOptions, skill_block, skill_fragment};
+pub(crate) use context::{bodies, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
+pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};
 pub use model::{
     ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillSource, SkillSourceKind, SkillSummary,
     SkillVisibility,

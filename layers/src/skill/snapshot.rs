@@ -1,11 +1,11 @@
 //! One immutable snapshot of all skills: what catalog, commands, matching and activation of one request all read.
 
-use super::{SkillId, SkillList, SkillSummary};
+use super::{Matcher, SkillId, SkillList, SkillSummary};
 use crate::prompt::Diagnostic;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A skill's instructions as they were read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -66,6 +66,7 @@ struct Snapshot {
     /// With its rank: the lower, the higher its precedence.
     skills: BTreeMap<SkillId, (usize, Skill)>,
     diagnostics: Vec<Diagnostic>,
+    matcher: OnceLock<Matcher>,
 }
 
 impl Skills {
@@ -81,7 +82,7 @@ impl Skills {
             let message = format!("skill `{id}` is shadowed by {} ({})", wins.location, wins.source.label);
             diagnostics.push(Diagnostic::warning("skill-shadowed", message).at(skill.summary.location));
         }
-        Self(Arc::new(Snapshot { skills: by_id, diagnostics }))
+        Self(Arc::new(Snapshot { skills: by_id, diagnostics, matcher: OnceLock::new() }))
     }
     /// The skill of this id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
@@ -115,9 +116,18 @@ impl Skills {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
-    /// As a serializable list.
+    /// Finds the skills that a text speaks of. Built when it is first asked for.
+    pub fn matcher(&self) -> &Matcher {
+        self.0.matcher.get_or_init(|| Matcher::new(self.iter()))
+    }
+    /// As a serializable list; what the matcher ignored is among its diagnostics.
     pub fn list(&self) -> SkillList {
-        SkillList { skills: self.iter().map(|skill| skill.summary.clone()).collect(), diagnostics: self.0.diagnostics.clone() }
+        let diagnostics = self.0.diagnostics.iter().chain(self.matcher().diagnostics()).cloned();
+        SkillList { skills: self.iter().map(|skill| skill.summary.clone()).collect(), diagnostics: diagnostics.collect() }
+    }
+    /// The very same snapshot.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -4,6 +4,7 @@
 //! a model is to read as it was written (a skill's body, AGENTS.md) is not escaped, but can't open or close a block of ours: [`prose`].
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// The blocks that the layers open. A look-alike of one in prose is neutralised.
 pub const BLOCKS: &[&str] = &[
@@ -11,6 +12,7 @@ pub const BLOCKS: &[&str] = &[
     "skill",
     "available_skills",
     "active_skills",
+    "arguments",
     "skill_suggestion",
     "instructions",
     "repository_context",
@@ -80,7 +82,10 @@ pub fn path(path: &str) -> Cow<'_, str> {
     for c in path.chars() {
         match c {
             '"' => escaped.push_str("&quot;"),
-            c if is_invisible(c) || c.is_whitespace() && c != ' ' => escaped.push_str(&format!("&#{};", c as u32)),
+            c if is_invisible(c) || (c.is_whitespace() && c != ' ') => {
+                // Writing to a string can't fail.
+                let _ = write!(escaped, "&#{};", c as u32);
+            }
             c => push(&mut escaped, c),
         }
     }

@@ -36,6 +36,10 @@ impl Told {
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id)?.as_ref().map(|value| &*value.text)
     }
+    pub(crate) fn bytes(&self, prefix: &str) -> usize {
+        let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));
+        family.filter_map(|(_, value)| Some(value.as_ref()?.text.len())).sum()
+    }
 }
 
 #[derive(Clone)]

@@ -1,0 +1,41 @@
+//! The instructions of the skills in force, once each.
+
+use crate::prompt::{ACTIVE_SKILL, Contribute, Prompt, Round, Tier, Turn, impl_tower_layer};
+use crate::skill::{self, SkillContextOptions};
+
+/// Adds the body of each skill in force, where this branch was not told of it yet: at the conversation's start in the system prompt (`Session`),
+/// later at the tail (`Step`: in tool rounds too). Bodies are read then, and not again.
+#[derive(Clone, Default, Debug)]
+pub struct ActiveSkillsLayer {
+    options: SkillContextOptions,
+}
+
+impl ActiveSkillsLayer {
+    /// With these limits and tool names.
+    pub fn new(options: SkillContextOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl Contribute for ActiveSkillsLayer {
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        if !prompt.round().collects(Tier::Step) {
+            return;
+        }
+        let id = |skill: &skill::ActiveSkill| format!("{ACTIVE_SKILL}{}", skill.id);
+        prompt.only(ACTIVE_SKILL, turn.active.iter().map(id));
+        let mut new = Vec::new();
+        for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_none()) {
+            match turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
+                Some(skill) => new.push((skill.clone(), active.clone())),
+                None => prompt.diagnose(skill::unknown_skill(active.id.as_str())),
+            }
+        }
+        if !new.is_empty() {
+            let tier = if prompt.round() == Round::Start { Tier::Session } else { Tier::Step };
+            prompt.add_later(tier, || skill::bodies(new, turn, &self.options, |fragment, _| fragment));
+        }
+    }
+}
+
+impl_tower_layer!(ActiveSkillsLayer);

@@ -1,0 +1,124 @@
+//! Sections: named facts about the machine, the repository and the host, each of which can be switched off.
+
+use crate::prompt::{Contribute, Fragment, FragmentId, Prompt, Source, Tier, Turn, impl_tower_layer};
+use crate::text::{Block, Limit};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// A section: what it is called, and what it adds.
+///
+/// A section whose text is a value is a [`Block`]; one that must look something up gives a future ([`Prompt::add_later`]) with its deadline in it.
+/// What isn't there is said to be gone ([`Prompt::gone`]), at every collection.
+pub trait Section: Send + Sync {
+    /// Its name, as in `system_prompt.sections`, and the id of its fragment where it has one.
+    fn name(&self) -> &str;
+    /// Adds what there is to say.
+    fn add(&self, turn: &Turn, prompt: &mut Prompt);
+}
+
+/// Adds sections, in their order, but for those that are switched off.
+///
+/// ```
+/// use tower_prompt_layers::{Prompt, Section, SectionsLayer, Tier, Turn, sections};
+///
+/// struct Release;
+/// impl Section for Release {
+///     fn name(&self) -> &str {
+///         "release"
+///     }
+///     fn add(&self, _: &Turn, prompt: &mut Prompt) {
+///         prompt.add(Tier::Session, || sections::fragment("release", "The next release is 2.0."));
+///     }
+/// }
+///
+/// let layer = SectionsLayer::default().with(Release);
+/// assert_eq!(layer.names().collect::<Vec<_>>(), ["release"]);
+/// assert_eq!(layer.without("release").names().count(), 0);
+/// ```
+#[derive(Clone, Default)]
+pub struct SectionsLayer {
+    sections: Vec<Arc<dyn Section>>,
+    off: BTreeSet<String>,
+}
+
+impl SectionsLayer {
+    /// With this section behind the others.
+    pub fn with(mut self, section: impl Section + 'static) -> Self {
+        self.sections.push(Arc::new(section));
+        self
+    }
+    /// With the sections of this name switched off: they start no process and read no file.
+    pub fn without(mut self, name: impl Into<String>) -> Self {
+        self.off.insert(name.into());
+        self
+    }
+    /// The names of the sections that are on.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.on().map(Section::name)
+    }
+
+    fn on(&self) -> impl Iterator<Item = &dyn Section> {
+        self.sections.iter().map(|section| &**section).filter(|section| !self.off.contains(section.name()))
+    }
+}
+
+impl Contribute for SectionsLayer {
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        self.on().for_each(|section| section.add(turn, prompt));
+    }
+}
+
+impl_tower_layer!(SectionsLayer);
+
+impl fmt::Debug for SectionsLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// The usual fragment of a section: `body` in a block of this name.
+pub fn fragment(name: impl Into<FragmentId>, body: &str) -> Fragment {
+    let name = name.into();
+    let block = Block::new(&name, body);
+    Fragment::new(name, block).source(Source::Probe)
+}
+
+/// A section whose text is a value.
+#[derive(Clone, Debug)]
+pub struct TextSection {
+    name: String,
+    tier: Tier,
+    body: String,
+    limit: Limit,
+    source: Source,
+}
+
+impl TextSection {
+    /// An empty text is absent.
+    pub fn new(name: impl Into<String>, tier: Tier, body: impl Into<String>) -> Self {
+        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, source: Source::Host }
+    }
+    /// At most so much of it.
+    pub fn limit(mut self, limit: Limit) -> Self {
+        self.limit = limit;
+        self
+    }
+    /// Where it came from.
+    pub fn source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+}
+
+impl Section for TextSection {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn add(&self, _: &Turn, prompt: &mut Prompt) {
+        if self.body.trim().is_empty() {
+            return prompt.gone(self.name.clone());
+        }
+        prompt.add(self.tier, || fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone()));
+    }
+}

@@ -1,0 +1,471 @@
+//! The catalog's text: what the model is told of the skills that it may load, in any room.
+//!
+//! Where the room is short every skill loses some before one skill loses all: descriptions are shortened alike, then left out, then sources and
+//! keywords, then names; only then skills, those of the lowest precedence first, and what was left out is counted.
+
+use super::{Skill, SkillId, SkillVisibility, Skills};
+use crate::prompt::Text;
+use crate::text::{Fitted, Room, escape, shorten};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+
+/// How much the catalog tells (`skills.prompt.catalog`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CatalogMode {
+    /// No catalog; skills stay usable for who knows their names.
+    Off,
+    /// Id, name, location.
+    NamesOnly,
+    /// All that the other options name.
+    #[default]
+    Summary,
+}
+
+/// How the catalog is written (`skills.prompt.format`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CatalogFormat {
+    /// An element a skill.
+    #[default]
+    Xml,
+    /// A line a skill.
+    Lines,
+}
+
+/// How the model loads a skill: the preamble says so.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum LoadSkillsBy {
+    /// It reads the file at the skill's location with its own file tool.
+    #[default]
+    ReadingFiles,
+    /// It calls this tool with the skill's id.
+    Tool(String),
+}
+
+/// What the catalog shows, and within which limits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CatalogOptions {
+    /// How much it tells.
+    pub mode: CatalogMode,
+    /// How it is written.
+    pub format: CatalogFormat,
+    /// For the whole fragment in bytes, preamble and closing tag included.
+    pub max_bytes: Option<NonZeroUsize>,
+    /// For each description in characters, ellipsis included.
+    pub max_description_chars: Option<NonZeroUsize>,
+    /// With each skill's source label.
+    pub include_sources: bool,
+    /// With each skill's keywords.
+    pub include_keywords: bool,
+    /// With each skill's location.
+    pub include_locations: bool,
+    /// How the model loads a skill.
+    pub load_by: LoadSkillsBy,
+    /// Where the user's own skills live, when they are on.
+    pub user_folder: Option<String>,
+}
+
+impl Default for CatalogOptions {
+    fn default() -> Self {
+        Self {
+            mode: CatalogMode::default(),
+            format: CatalogFormat::default(),
+            max_bytes: None,
+            max_description_chars: None,
+            include_sources: true,
+            include_keywords: false,
+            include_locations: true,
+            load_by: LoadSkillsBy::default(),
+            user_folder: None,
+        }
+    }
+}
+
+/// A skill as the catalog shows it: each field on one line, and escaped but for the description, which may yet be shortened.
+#[derive(Clone)]
+struct Listed {
+    id: SkillId,
+    rank: usize,
+    name: String,
+    description: String,
+    location: String,
+    source: String,
+    keywords: String,
+}
+
+/// How much of each skill is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    Id,
+    Name,
+    Sources,
+    /// And so many characters of each description.
+    Description(usize),
+}
+
+/// All that there is to tell, whole.
+pub(crate) struct Catalog {
+    preamble: String,
+    format: CatalogFormat,
+    skills: Vec<Listed>,
+    longest_description: usize,
+    whole: String,
+}
+
+const CHUNK_END: &str = "  </skill>\n";
+
+/// Descriptions are not shortened to less: a few letters tell nothing.
+const SHORTEST_DESCRIPTION: usize = 16;
+
+impl Catalog {
+    /// `None` where there is no skill to show.
+    pub(crate) fn new(skills: &Skills, options: &CatalogOptions) -> Option<Self> {
+        let shown = |(rank, skill): (usize, &Skill)| skill.summary.is_in_the_catalog().then(|| Listed::new(rank, skill, options));
+        let skills: Vec<Listed> = skills.ranked().filter_map(shown).collect();
+        if options.mode == CatalogMode::Off || skills.is_empty() {
+            return None;
+        }
+        let longest_description = skills.iter().map(|skill| skill.description.chars().count()).max().unwrap_or_default();
+        let mut catalog = Self { preamble: preamble(options), format: options.format, skills, longest_description, whole: String::new() };
+        catalog.whole = catalog.render(Detail::Description(longest_description), |_| true, 0);
+        Some(catalog)
+    }
+
+    fn render(&self, detail: Detail, is_kept: impl Fn(&Listed) -> bool, named_omissions: usize) -> String {
+        let mut out = self.preamble.clone();
+        if self.format == CatalogFormat::Xml {
+            out.push_str("<available_skills>\n");
+        }
+        let mut omitted = Vec::new();
+        for skill in &self.skills {
+            match self.format {
+                _ if !is_kept(skill) => omitted.push(skill.id.as_str()),
+                CatalogFormat::Xml => skill.write_xml(detail, &mut out),
+                CatalogFormat::Lines => skill.write_line(detail, &mut out),
+            }
+        }
+        self.write_omitted(&omitted, named_omissions, &mut out);
+        if self.format == CatalogFormat::Xml {
+            out.push_str("</available_skills>");
+        }
+        out.truncate(out.trim_end().len());
+        out
+    }
+
+    fn write_omitted(&self, omitted: &[&str], named: usize, out: &mut String) {
+        if omitted.is_empty() {
+            return;
+        }
+        let ids = omitted.iter().take(named).map(|id| escape::text(id)).collect::<Vec<_>>().join(", ");
+        let more = if named < omitted.len() { ", …" } else { "" };
+        // Writing to a string can't fail.
+        let _ = match (self.format, named) {
+            (CatalogFormat::Xml, 0) => writeln!(out, "  <omitted count=\"{}\"/>", omitted.len()),
+            (CatalogFormat::Xml, _) => writeln!(out, "  <omitted count=\"{}\">{ids}{more}</omitted>", omitted.len()),
+            (CatalogFormat::Lines, 0) => writeln!(out, "({} more)", omitted.len()),
+            (CatalogFormat::Lines, _) => writeln!(out, "({} more: {ids}{more})", omitted.len()),
+        };
+    }
+
+    /// As many skills as fit by their ids alone, those of the highest precedence, and as many of the other ids as then fit.
+    fn fit_skills(&self, room: &Room<'_>) -> Option<(String, usize)> {
+        let mut ranks: Vec<usize> = self.skills.iter().map(|skill| skill.rank).collect();
+        ranks.sort_unstable();
+        let with = |kept: usize, named: usize| {
+            let last = *ranks.get(kept.checked_sub(1)?)?;
+            Some(self.render(Detail::Id, |skill| skill.rank <= last, named)).filter(|text| room.holds(text))
+        };
+        let (kept, fewest) = largest(self.skills.len(), |kept| with(kept, 0))?;
+        let omitted = self.skills.len() - kept;
+        let text = largest(omitted, |named| with(kept, named)).map_or(fewest, |(_, text)| text);
+        Some((text, omitted))
+    }
+
+    /// The skills that another catalog's text doesn't hold as they are here.
+    fn changed(&self, said: &str) -> impl Iterator<Item = &Listed> {
+        let begin = said.find("<available_skills>\n").map_or(0, |at| at + "<available_skills>\n".len());
+        let chunks: HashSet<String> = match self.format {
+            CatalogFormat::Xml => said[begin..].split_inclusive(CHUNK_END).map(str::to_owned).collect(),
+            CatalogFormat::Lines => said.lines().map(|line| format!("{line}\n")).collect(),
+        };
+        self.skills.iter().filter(move |skill| {
+            let (detail, mut chunk) = (Detail::Description(usize::MAX), String::new());
+            match self.format {
+                CatalogFormat::Xml => skill.write_xml(detail, &mut chunk),
+                CatalogFormat::Lines => skill.write_line(detail, &mut chunk),
+            }
+            !chunks.contains(&chunk)
+        })
+    }
+}
+
+/// The largest number up to `max` that `try_with` accepts, and what it gave; numbers below an accepted one are accepted too.
+fn largest<T>(max: usize, try_with: impl Fn(usize) -> Option<T>) -> Option<(usize, T)> {
+    let (mut low, mut high, mut best) = (0, max + 1, None);
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        match try_with(middle) {
+            Some(found) => (low, best) = (middle, Some((middle, found))),
+            None => high = middle,
+        }
+    }
+    best
+}
+
+impl Text for Catalog {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        if room.holds(&self.whole) {
+            return Fitted::whole(&*self.whole);
+        }
+        let all = |detail: Detail| Some(self.render(detail, |_| true, 0)).filter(|text| room.holds(text));
+        let shortened = largest(self.longest_description, |chars| all(Detail::Description(chars)));
+        let shortened = shortened.filter(|(chars, _)| *chars >= SHORTEST_DESCRIPTION).map(|(_, text)| text);
+        let with_all = shortened.or_else(|| all(Detail::Sources)).or_else(|| all(Detail::Name)).or_else(|| all(Detail::Id));
+        match with_all.map(|text| (text, 0)).or_else(|| self.fit_skills(room)) {
+            Some((text, omitted)) => Fitted::cut(text).without_items(omitted),
+            None => Fitted::cut("").without_items(self.skills.len()),
+        }
+    }
+
+    /// The skills that are new or described anew. Where skills only went there is nothing to say.
+    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
+        let changed: Vec<Listed> = self.changed(said).cloned().collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let preamble = "These skills are new, or described anew; the way to load them is as before.\n".to_owned();
+        let longest_description = self.longest_description;
+        let mut news = Catalog { preamble, format: self.format, skills: changed, longest_description, whole: String::new() };
+        news.whole = news.render(Detail::Description(longest_description), |_| true, 0);
+        Some(news.fit(room).into_owned())
+    }
+}
+
+impl Listed {
+    fn new(rank: usize, skill: &Skill, options: &CatalogOptions) -> Self {
+        let summary = &skill.summary;
+        let is_summary = options.mode == CatalogMode::Summary && summary.visibility != SkillVisibility::NameOnly;
+        let visible = |text: &str| {
+            let words = text.split_whitespace().map(|word| word.replace(escape::is_invisible, "")).filter(|word| !word.is_empty());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let mut description = if is_summary { visible(&summary.description) } else { String::new() };
+        if let Some(max) = options.max_description_chars {
+            description = shorten(&description, max.get()).into_owned();
+        }
+        let when = |included: bool, text: String| if included { text } else { String::new() };
+        Self {
+            id: summary.id.clone(),
+            rank,
+            name: escape::text(&summary.name),
+            description,
+            location: when(options.include_locations, escape::path(&summary.location).into_owned()),
+            source: when(is_summary && options.include_sources, escape::text(&summary.source.label)),
+            keywords: when(is_summary && options.include_keywords, escape::text(&summary.activation.keywords.join(", "))),
+        }
+    }
+    fn described(&self, detail: Detail) -> String {
+        match detail {
+            Detail::Description(chars) => escape::text(&shorten(&self.description, chars)),
+            _ => String::new(),
+        }
+    }
+    fn write_xml(&self, detail: Detail, out: &mut String) {
+        let (id, description) = (escape::text(self.id.as_str()), self.described(detail));
+        let when = |told: bool, text: &'static str| if told { text } else { "" };
+        out.push_str("  <skill>\n");
+        for (name, text) in [
+            ("id", &id),
+            (when(detail >= Detail::Name, "name"), &self.name),
+            ("description", &description),
+            ("location", &self.location),
+            (when(detail >= Detail::Sources, "source"), &self.source),
+            (when(detail >= Detail::Sources, "keywords"), &self.keywords),
+        ] {
+            if !name.is_empty() && !text.is_empty() {
+                // Writing to a string can't fail.
+                let _ = writeln!(out, "    <{name}>{text}</{name}>");
+            }
+        }
+        out.push_str(CHUNK_END);
+    }
+    fn write_line(&self, detail: Detail, out: &mut String) {
+        let description = self.described(detail);
+        out.push_str("- ");
+        out.push_str(&escape::text(self.id.as_str()));
+        if !description.is_empty() {
+            out.push_str(": ");
+            out.push_str(&description);
+        }
+        if !self.location.is_empty() {
+            out.push_str(" (");
+            out.push_str(&self.location);
+            out.push(')');
+        }
+        out.push('\n');
+    }
+}
+
+fn preamble(options: &CatalogOptions) -> String {
+    let mut text =
+        "Skills are instructions for certain kinds of task, each in a folder of its own with files that it refers to. ".to_owned();
+    text.push_str(match &options.load_by {
+        LoadSkillsBy::ReadingFiles => "When a task is what a skill describes, read its file at the location below before you begin.",
+        LoadSkillsBy::Tool(_) => "When a task is what a skill describes, load it before you begin:",
+    });
+    // Writing to a string can't fail.
+    if let LoadSkillsBy::Tool(name) = &options.load_by {
+        let _ = write!(text, " call the tool `{}` with its id.", escape::text(name));
+    }
+    text.push_str(" Relative paths in a skill resolve against its own folder.");
+    if let Some(folder) = &options.user_folder {
+        let _ = write!(text, " The user's own skills live in {}.", escape::path(folder));
+    }
+    text.push_str("\n\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skill::{SkillSource, SkillSourceKind, SkillSummary};
+    use crate::text::Limit;
+    use proptest::prelude::*;
+
+    fn skill(id: &str, description: &str) -> Skill {
+        let source = SkillSource { kind: SkillSourceKind::User, label: "user-config:skills".into(), path: None };
+        let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), description, source);
+        summary.location = format!("/home/me/R&D skills/{id}/SKILL.md");
+        Skill::new(summary, String::new())
+    }
+    fn catalog(skills: impl IntoIterator<Item = Skill>, format: CatalogFormat) -> Option<Catalog> {
+        Catalog::new(&Skills::new(skills, vec![]), &CatalogOptions { format, ..CatalogOptions::default() })
+    }
+    fn bytes(n: usize) -> Room<'static> {
+        Room::UNLIMITED.with(Limit::Bytes(n))
+    }
+    /// The ids in a catalog, and how many are said to be left out; panics where it is no XML.
+    fn read(text: &str) -> (Vec<String>, usize) {
+        use quick_xml::events::Event;
+        let (mut ids, mut omitted, mut depth, mut in_id) = (vec![], 0, 0, false);
+        let begin = text.find("<available_skills>").expect("a catalog begins");
+        let mut reader = quick_xml::Reader::from_str(&text[begin..]);
+        let count = |tag: &quick_xml::events::BytesStart<'_>| {
+            let count = tag.try_get_attribute("count").unwrap().expect("a count");
+            count.value.parse::<usize>().unwrap()
+        };
+        loop {
+            match reader.read_event().expect("it is well-formed") {
+                Event::Start(tag) => {
+                    depth += 1;
+                    in_id = tag.name().as_ref() == "id";
+                    if tag.name().as_ref() == "omitted" {
+                        omitted = count(&tag);
+                    }
+                }
+                Event::Empty(tag) => omitted = count(&tag),
+                Event::End(_) => (depth, in_id) = (depth - 1, false),
+                Event::Text(text) if in_id => ids.push(text.to_string()),
+                Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert_eq!(depth, 0, "each element is closed");
+        (ids, omitted)
+    }
+
+    #[test]
+    fn a_catalog_reads_as_specified() {
+        let text = catalog([skill("rust-debugging", "Diagnose <Rust> & co")], CatalogFormat::Xml).unwrap().whole;
+        assert!(text.ends_with(
+            "<available_skills>\n  <skill>\n    <id>rust-debugging</id>\n    <name>rust-debugging</name>\n    \
+             <description>Diagnose &lt;Rust&gt; &amp; co</description>\n    \
+             <location>/home/me/R&amp;D skills/rust-debugging/SKILL.md</location>\n    <source>user-config:skills</source>\n  \
+             </skill>\n</available_skills>"
+        ));
+    }
+
+    #[test]
+    fn no_skill_to_show_is_no_catalog() {
+        let mut disabled = skill("a", "");
+        disabled.summary.disabled = true;
+        let mut hidden = skill("b", "");
+        hidden.summary.hidden = true;
+        let mut manual = skill("c", "");
+        manual.summary.visibility = SkillVisibility::Manual;
+        assert!(catalog([disabled, hidden, manual], CatalogFormat::Xml).is_none());
+        assert!(catalog([], CatalogFormat::Xml).is_none());
+    }
+
+    #[test]
+    fn every_skill_loses_some_before_one_loses_all() {
+        let all = |n: usize| (0..n).map(|n| skill(&format!("skill-{n:02}"), &"word ".repeat(60)));
+        let (catalog, smaller) = (catalog(all(63), CatalogFormat::Xml).unwrap(), catalog(all(42), CatalogFormat::Xml).unwrap());
+        let fitted = catalog.fit(&bytes(smaller.whole.len())).text.into_owned();
+        assert_eq!(read(&fitted), ((0..63).map(|n| format!("skill-{n:02}")).collect(), 0));
+        let descriptions: Vec<&str> = fitted.lines().filter(|line| line.contains("<description>")).collect();
+        assert_eq!(descriptions.len(), 63);
+        assert!(descriptions.iter().all(|line| *line == descriptions[0] && line.contains("word…")));
+    }
+
+    #[test]
+    fn skills_of_the_lowest_precedence_go_first_and_are_counted() {
+        let skills = (0..1000).map(|n| skill(&format!("skill-{:03}", (n * 7) % 1000), "A description"));
+        let catalog = catalog(skills, CatalogFormat::Xml).unwrap();
+        let fitted = catalog.fit(&bytes(8000));
+        let (ids, omitted) = read(&fitted.text);
+        assert!(ids.len() > 50 && ids.len() + omitted == 1000 && fitted.items_left_out == omitted);
+        assert!(ids.contains(&"skill-007".to_owned()), "the second in precedence stays");
+    }
+
+    #[test]
+    fn of_a_changed_catalog_only_what_is_new_is_told() {
+        for format in [CatalogFormat::Xml, CatalogFormat::Lines] {
+            let of = |skills: &[(&str, &str)]| catalog(skills.iter().map(|(id, text)| skill(id, text)), format).unwrap();
+            let before = of(&[("a", "one"), ("b", "two")]);
+            let since = |now: &Catalog| now.since(&before.whole, &Room::UNLIMITED).map(|fitted| fitted.text.into_owned());
+            assert_eq!(since(&of(&[("b", "two")])), None);
+            let news = since(&of(&[("a", "one"), ("b", "TWO"), ("c", "three")])).unwrap();
+            assert!(!news.contains("one") && news.contains("TWO") && news.contains("three"), "{news}");
+        }
+    }
+
+    #[test]
+    fn every_limit_one_by_one_is_kept_and_well_formed() {
+        let catalog =
+            catalog([skill("a", "Some words & more of them"), skill("b", ""), skill("c", "中文 words")], CatalogFormat::Xml).unwrap();
+        for limit in 0..=catalog.whole.len() {
+            let fitted = catalog.fit(&bytes(limit));
+            assert!(fitted.text.len() <= limit);
+            assert!(fitted.text.is_empty() || read(&fitted.text).0.len() + fitted.items_left_out == 3);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn a_catalog_in_any_room_is_well_formed_or_absent(
+            descriptions in proptest::collection::vec("([a-zé中 <&>]|</description>|\u{202e}|\u{0}){0,30}", 1..12),
+            lines in any::<bool>(),
+            offset in 0..61_usize,
+        ) {
+            let format = if lines { CatalogFormat::Lines } else { CatalogFormat::Xml };
+            let skills = descriptions.iter().enumerate().map(|(n, text)| skill(&format!("s{n}"), text));
+            let catalog = catalog(skills, format).unwrap();
+            for limit in (offset..=catalog.whole.len()).step_by(61).chain([catalog.whole.len()]) {
+                let fitted = catalog.fit(&bytes(limit));
+                prop_assert!(fitted.text.len() <= limit);
+                if !fitted.text.is_empty() && !lines {
+                    let (ids, omitted) = read(&fitted.text);
+                    prop_assert_eq!(ids.len() + omitted, descriptions.len());
+                    prop_assert_eq!(omitted, fitted.items_left_out);
+                }
+            }
+            prop_assert_eq!(catalog.fit(&bytes(catalog.whole.len())).text, catalog.whole.as_str());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The text of an active skill: its body in a block that says where it came from. One form, wherever a body stands.
+
+use super::{ActiveSkill, Skill, SkillSummary, substitute_arguments};
+use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Source, Trust, Turn};
+use crate::text::{Block, Limit, escape};
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+
+/// The id of the fragment that stands ahead of all bodies.
+pub const ACTIVE_SKILLS: &str = "active_skills";
+
+/// How bodies of active skills stand in the prompt.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct SkillContextOptions {
+    /// For all bodies in a branch together, in bytes (`skills.max_context_bytes`).
+    pub max_bytes: Option<NonZeroUsize>,
+    /// How tool names that skills use map to the host's, as pairs: (`Bash`, `shell`).
+    pub tool_names: Vec<(String, String)>,
+}
+
+/// The block of a skill in force, with its arguments in place.
+pub fn skill_block(summary: &SkillSummary, body: &str, arguments: Option<&str>) -> Block {
+    let declares = summary.argument_hint.is_some() || !summary.arguments.is_empty();
+    let mut text = body.trim_start_matches(['\r', '\n']).to_owned();
+    if let Some(arguments) = arguments {
+        let (substituted, has_placeholder) = substitute_arguments(&text, arguments, declares);
+        let in_a_block = (!has_placeholder && !arguments.trim().is_empty()).then(|| Block::new("arguments", arguments));
+        text = escape::prose(&substituted, &[]).into_owned();
+        if let Some(block) = in_a_block {
+            text = format!("{}\n\n{block}", text.trim_end());
+        }
+    } else {
+        text = escape::prose(&text, &[]).into_owned();
+    }
+    let mut head = String::new();
+    // Writing to a string can't fail.
+    if !summary.location.is_empty() {
+        let _ = writeln!(head, "References are relative to {}.", escape::path(summary.folder()));
+    }
+    let _ = writeln!(head, "Source label: {}", escape::text(&summary.source.label));
+    if let Some(root) = &summary.source.path {
+        let _ = writeln!(head, "Skill resource root: {}", escape::path(root));
+    }
+    if let Some(version) = &summary.version {
+        let _ = writeln!(head, "Version: {}", escape::text(version));
+    }
+    head.push('\n');
+    let block = Block::escaped("skill", text).attribute("id", summary.id.as_str()).attribute("name", &summary.name);
+    if summary.location.is_empty() {
+        return block.head(head);
+    }
+    block.path_attribute("location", &summary.location).rest_in(&*summary.location).head(head)
+}
+
+/// The fragment of a skill's body.
+pub fn skill_fragment(skill: &SkillSummary, body: &str, arguments: Option<&str>) -> Fragment {
+    let source = if skill.location.is_empty() { Source::Host } else { Source::file(&*skill.location) };
+    let id: FragmentId = format!("{ACTIVE_SKILL}{}", skill.id).into();
+    Fragment::new(id, skill_block(skill, body, arguments)).trust(Trust::Skill).source(source)
+}
+
+/// Reads the bodies of skills that come into force, for [`Prompt::add_later`](crate::Prompt::add_later): ahead of them what holds for all. What is
+/// to be shared out among them is what `turn` leaves of the room for all bodies.
+pub(crate) fn bodies(
+    skills: Vec<(Skill, ActiveSkill)>,
+    turn: &Turn,
+    options: &SkillContextOptions,
+    effect: fn(Fragment, &ActiveSkill) -> Fragment,
+) -> impl Future<Output = Vec<Entry>> + Send + use<> {
+    let left = options.max_bytes.map(|max| max.get().saturating_sub(turn.told_bytes(ACTIVE_SKILL)));
+    let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).source(Source::BuiltIn);
+    async move {
+        let mut entries = Vec::new();
+        let mut fragments = Vec::new();
+        for (skill, active) in skills {
+            match skill.content.load().await {
+                Ok(text) => {
+                    entries.extend(text.diagnostics.into_iter().map(Entry::from));
+                    let fragment = skill_fragment(&skill.summary, &text.body, active.arguments.as_deref());
+                    fragments.push(effect(fragment, &active));
+                }
+                Err(diagnostic) => entries.push(diagnostic.into()),
+            }
+        }
+        if fragments.is_empty() {
+            return entries;
+        }
+        if let Some(left) = left {
+            share_out(&mut fragments, left);
+        }
+        entries.push(preamble.into());
+        entries.extend(fragments.into_iter().map(Entry::from));
+        entries
+    }
+}
+
+/// Those that need less than an equal share leave the rest to the others.
+fn share_out(fragments: &mut [Fragment], mut left: usize) {
+    let mut order: Vec<(usize, usize)> = fragments.iter().enumerate().map(|(n, f)| (f.value().len(), n)).collect();
+    order.sort_unstable();
+    let mut others = fragments.len();
+    for (needs, n) in order {
+        let share = left / others;
+        fragments[n].limit = Limit::Bytes(share);
+        left -= needs.min(share);
+        others -= 1;
+    }
+}
+
+fn preamble(options: &SkillContextOptions) -> String {
+    let mut text =
+        "Skills in force stand in <skill> blocks: instructions for the tasks that they are about. Relative paths in one resolve against \
+                    its own folder."
+            .to_owned();
+    let names: Vec<String> = options.tool_names.iter().map(|(theirs, ours)| format!("{theirs} is {ours}")).collect();
+    if !names.is_empty() {
+        let _ = write!(text, " Tools that they name are here: {}.", names.join(", "));
+    }
+    text
+}
+
+/// A skill that is to come into force and can't.
+pub(crate) fn unknown_skill(id: &str) -> Diagnostic {
+    Diagnostic::warning("skill-unknown", format!("`{id}` is to be active, and no usable skill has this id"))
+}

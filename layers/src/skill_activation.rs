@@ -1,0 +1,147 @@
+//! Skills that the user's words call for: suggested, or brought into force.
+
+use crate::prompt::{Contribute, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillMatch};
+use crate::text::{Block, escape};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+
+/// What a match brings about (`skills.auto_activate`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AutoActivate {
+    /// Nothing.
+    Off,
+    /// The skill is suggested to the model.
+    #[default]
+    Suggest,
+    /// Where the evidence is strong the skill comes into force; else it is suggested.
+    On,
+}
+
+/// The id of a skill's suggestion is this and the skill's id.
+pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
+
+/// Weaker matches are not suggested.
+const THRESHOLD: f32 = 0.4;
+
+/// Looks for the skills that the user's newest message speaks of. A suggestion (`Turn`) is made once in a branch; a skill comes into force (`Step`)
+/// only on strong evidence, since a wrong activation is worse than a missed one. A message that begins with `/skill ID` brings that skill into
+/// force, with what follows as its arguments, where the host lets it.
+#[derive(Clone, Debug)]
+pub struct SkillActivationLayer {
+    mode: AutoActivate,
+    max_suggestions: NonZeroUsize,
+    commands: bool,
+    options: SkillContextOptions,
+}
+
+impl Default for SkillActivationLayer {
+    /// Suggests three skills at most.
+    fn default() -> Self {
+        Self::new(AutoActivate::default())
+    }
+}
+
+impl SkillActivationLayer {
+    /// With this effect of a match.
+    pub fn new(mode: AutoActivate) -> Self {
+        const THREE: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
+        Self { mode, max_suggestions: THREE, commands: false, options: SkillContextOptions::default() }
+    }
+    /// So many suggestions at a message, at most.
+    pub fn max_suggestions(mut self, max: NonZeroUsize) -> Self {
+        self.max_suggestions = max;
+        self
+    }
+    /// Whether `/skill ID ARGS` at the start of the user's message acts (`skills.commands`).
+    pub fn commands(mut self, act: bool) -> Self {
+        self.commands = act;
+        self
+    }
+    /// How bodies stand in the prompt.
+    pub fn context(mut self, options: SkillContextOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    fn activate(&self, skills: Vec<(Skill, ActiveSkill)>, turn: &Turn, prompt: &mut Prompt) {
+        if !skills.is_empty() {
+            let effect = |fragment: Fragment, active: &ActiveSkill| fragment.activating(active.clone());
+            prompt.add_later(Tier::Step, || skill::bodies(skills, turn, &self.options, effect));
+        }
+    }
+
+    fn suggest(&self, matches: &[SkillMatch], turn: &Turn, prompt: &mut Prompt) {
+        let new = matches.iter().filter(|found| found.score >= THRESHOLD && turn.told(&suggestion_id(found)).is_none());
+        for found in new.take(self.max_suggestions.get()) {
+            let Some(skill) = turn.skills.get(found.id.as_str()) else { continue };
+            prompt.add(Tier::Turn, || suggestion(found, skill));
+        }
+    }
+}
+
+impl Contribute for SkillActivationLayer {
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        if !prompt.round().collects(Tier::Step) || (self.mode == AutoActivate::Off && !self.commands) {
+            return;
+        }
+        let Some(text) = turn.user_text() else { return };
+        let command = Some(&*text).filter(|_| self.commands).and_then(command);
+        if let Some((name, arguments)) = command {
+            match turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable) {
+                Some(skill) if !turn.is_active(skill.summary.id.as_str()) => {
+                    let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+                    let active = ActiveSkill::explicit(skill.summary.id.clone(), arguments);
+                    self.activate(vec![(skill.clone(), active)], turn, prompt);
+                }
+                Some(_) => {}
+                None => prompt.diagnose(skill::unknown_skill(name)),
+            }
+            return;
+        }
+        if self.mode == AutoActivate::Off {
+            return;
+        }
+        let mut matches = turn.skills.matcher().find(&text);
+        matches.retain(|found| !turn.is_active(found.id.as_str()));
+        if self.mode == AutoActivate::On && turn.may_activate() {
+            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(|found| found.is_strong);
+            let known = strong
+                .iter()
+                .filter_map(|found| Some((turn.skills.get(found.id.as_str())?.clone(), ActiveSkill::automatic(found.id.clone()))));
+            self.activate(known.collect(), turn, prompt);
+            matches = weak;
+        }
+        self.suggest(&matches, turn, prompt);
+    }
+}
+
+impl_tower_layer!(SkillActivationLayer);
+
+/// `/skill ID ARGS` at a message's start: the id or name, and the arguments.
+fn command(text: &str) -> Option<(&str, &str)> {
+    let line = text.trim_start().strip_prefix("/skill")?;
+    let rest = line.strip_prefix(char::is_whitespace)?.trim();
+    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    (!name.is_empty()).then_some((name, arguments.trim()))
+}
+
+fn suggestion_id(found: &SkillMatch) -> String {
+    format!("{SKILL_SUGGESTION}{}", found.id)
+}
+
+fn suggestion(found: &SkillMatch, skill: &Skill) -> Fragment {
+    let what: Vec<String> = found.evidence.iter().take(3).map(|evidence| format!("“{}”", escape::text(&evidence.what))).collect();
+    let location = match &*skill.summary.location {
+        "" => String::new(),
+        path => format!(" ({})", escape::path(path)),
+    };
+    let body = format!(
+        "The skill {}{location} may fit this message, which speaks of {}. Load it if it does.",
+        escape::text(found.id.as_str()),
+        what.join(", ")
+    );
+    let block = Block::new("skill_suggestion", &body);
+    Fragment::new(suggestion_id(found), block).trust(Trust::Skill).source(Source::Probe).suggesting(found.id.clone())
+}

@@ -1,0 +1,161 @@
+//! A text between tags of its own: how sections, instructions and skills stand in a prompt.
+
+use super::{Edge, Fitted, Room, cut, escape, fit_around};
+use crate::prompt::Text;
+use std::fmt::Write;
+
+/// Prose inside a block that it can't break out of. Cut, it keeps its closing tag and says how much is missing.
+///
+/// ```
+/// use tower_prompt_layers::{Text, text::{Block, Limit, Room}};
+///
+/// let block = Block::new("deploy", "Staging is frozen.\n</deploy>").attribute("team", "R&D");
+/// assert_eq!(block.to_string(), "<deploy team=\"R&amp;D\">\nStaging is frozen.\n&lt;/deploy>\n</deploy>");
+/// assert_eq!(block.fit(&Room::UNLIMITED.with(Limit::Bytes(5))).text, "");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    open: String,
+    /// Of ours, never cut.
+    head: String,
+    body: String,
+    close: String,
+    edge: Edge,
+    rest_in: Option<String>,
+    whole: String,
+}
+
+impl Block {
+    /// `body` between `<tag>` and `</tag>`, on lines of their own. Blanks at its end are dropped.
+    pub fn new(tag: &str, body: &str) -> Self {
+        Self::escaped(tag, escape::prose(body, &[tag]).into_owned())
+    }
+    /// As [`new`](Self::new), of prose that was escaped already.
+    pub(crate) fn escaped(tag: &str, mut body: String) -> Self {
+        body.truncate(body.trim_end().len());
+        let block = Self {
+            open: format!("<{tag}>\n"),
+            head: String::new(),
+            body,
+            close: format!("</{tag}>"),
+            edge: Edge::Line,
+            rest_in: None,
+            whole: String::new(),
+        };
+        block.put_together()
+    }
+    /// With an attribute of one line.
+    pub fn attribute(self, name: &str, value: &str) -> Self {
+        self.raw_attribute(name, &escape::attribute(value))
+    }
+    /// With an attribute that is a path: it reads as the same path once it is unescaped.
+    pub fn path_attribute(self, name: &str, path: &str) -> Self {
+        self.raw_attribute(name, &escape::path(path))
+    }
+    /// With lines of ours ahead of the body, which are never cut.
+    pub fn head(mut self, head: impl Into<String>) -> Self {
+        self.head = head.into();
+        self.put_together()
+    }
+    /// Cut here; at line ends unless told otherwise.
+    pub fn edge(mut self, edge: Edge) -> Self {
+        self.edge = edge;
+        self
+    }
+    /// A cut says that the rest stands in this file.
+    pub fn rest_in(mut self, path: impl Into<String>) -> Self {
+        self.rest_in = Some(path.into());
+        self
+    }
+
+    fn raw_attribute(mut self, name: &str, escaped: &str) -> Self {
+        self.open.truncate(self.open.len() - ">\n".len());
+        // Writing to a string can't fail.
+        let _ = writeln!(self.open, " {name}=\"{escaped}\">");
+        self.put_together()
+    }
+    fn put_together(mut self) -> Self {
+        self.whole = self.around(&self.body, "");
+        self
+    }
+    fn around(&self, body: &str, marker: &str) -> String {
+        let Self { open, head, close, .. } = self;
+        let line_end = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let (after_body, after_marker) = (line_end(body), line_end(marker));
+        [open, head, body, after_body, marker, after_marker, close].concat()
+    }
+    fn marker(&self, missing: usize) -> String {
+        match &self.rest_in {
+            Some(path) => format!("[{missing} bytes cut; the rest is in {}]", escape::path(path)),
+            None => super::limit::marker(missing),
+        }
+    }
+}
+
+impl Text for Block {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        if room.holds(&self.whole) {
+            return Fitted::whole(&*self.whole);
+        }
+        let marked = |kept: &str| self.around(kept, &self.marker(self.body.len() - kept.len()));
+        let plain = |kept: &str| self.around(kept, "");
+        let fitted = fit_around(&self.body, self.edge, room, marked)
+            // A limit smaller than the marker: some text without it, or nothing.
+            .or_else(|| fit_around(&self.body, Edge::Character, room, plain).filter(|cut| cut.len() > plain("").len()));
+        Fitted::cut(fitted.unwrap_or_default())
+    }
+}
+
+impl std::fmt::Display for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.whole)
+    }
+}
+
+impl Text for str {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        cut(self, Edge::Word, room)
+    }
+}
+impl Text for String {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        self.as_str().fit(room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Limit;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_cut_block_says_how_much_is_missing_and_where_it_is() {
+        let block = Block::new("instructions", "First rule.\nSecond rule.\nThird rule, with many words in it so that something must go.\n")
+            .rest_in("a/AGENTS.md");
+        let fitted = block.fit(&Room::UNLIMITED.with(Limit::Bytes(90)));
+        assert_eq!(fitted.text, "<instructions>\nFirst rule.\n[73 bytes cut; the rest is in a/AGENTS.md]\n</instructions>");
+        assert!(fitted.is_cut);
+    }
+
+    #[test]
+    fn an_empty_body_is_a_block_all_the_same() {
+        assert_eq!(Block::new("a", " \n").to_string(), "<a>\n</a>");
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_in_any_room_is_whole_or_absent(body in "(</?note>|[a-z é\n]{0,9}){0,12}", n in 0..200_usize, unit in 0..3_usize) {
+            let limit = [Limit::Bytes(n), Limit::Chars(n), Limit::Tokens(n)][unit];
+            let room = Room::UNLIMITED.with(limit);
+            let block = Block::new("note", &body).rest_in("x.md");
+            let fitted = block.fit(&room);
+            prop_assert!(room.holds(&fitted.text));
+            prop_assert_eq!(fitted.is_cut, !room.holds(&block.to_string()));
+            if !fitted.text.is_empty() {
+                prop_assert!(fitted.text.starts_with("<note>\n") && fitted.text.ends_with("\n</note>"));
+                prop_assert_eq!(fitted.text.matches("</note>").count(), 1);
+            }
+        }
+    }
+}
