@@ -2,6 +2,12 @@
 
 pub use tower_prompt_layers as layers;
 
+mod blocking;
 mod environment;
+mod files;
+mod process;
+pub mod sections;
+mod sessions;
 
 pub use environment::{Environment, Workspace};
+pub use sessions::RecentSessions;

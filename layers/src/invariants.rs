@@ -16,6 +16,15 @@ pub struct Document {
     pub path: String,
     /// Its text.
     pub text: String,
+    /// What was noticed while it was read.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Document {
+    /// A text that is no file.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { path: String::new(), text: text.into(), diagnostics: Vec::new() }
+    }
 }
 
 /// A document under way. It does not block, and has its deadline in it.
@@ -58,7 +67,10 @@ impl Contribute for InvariantsLayer {
             let (document, limit) = (self.document.read(), self.limit);
             async move {
                 match document.await {
-                    Ok(Some(document)) if !document.text.trim().is_empty() => vec![fragment(&document, limit).into()],
+                    Ok(Some(document)) if !document.text.trim().is_empty() => {
+                        let fragment = fragment(&document, limit);
+                        document.diagnostics.into_iter().map(Entry::from).chain([fragment.into()]).collect()
+                    }
                     Ok(_) => vec![Entry::Gone(REPOSITORY_INVARIANTS.into())],
                     // Silence: that it could not be read does not make it gone.
                     Err(diagnostic) => vec![diagnostic.into()],
