@@ -6,7 +6,7 @@ mod snapshot;
 
 pub use id::{InvalidSkillId, SkillId};
 pub use model::{
-    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillSource, SkillSourceKind, SkillSummary,
-    SkillVisibility,
+    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillRequirements, SkillSource, SkillSourceKind,
+    SkillSummary, SkillVisibility,
 };
 pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};
