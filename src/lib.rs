@@ -3,5 +3,6 @@
 pub use tower_prompt_layers as layers;
 
 mod environment;
+pub mod skills;
 
 pub use environment::{Environment, Workspace};
