@@ -2,6 +2,7 @@
 
 pub use tower_prompt_layers as layers;
 
+mod blocking;
 mod environment;
 pub mod skills;
 
