@@ -8,6 +8,7 @@ mod files;
 mod process;
 pub mod sections;
 mod sessions;
+pub mod skills;
 
 pub use environment::{Environment, Workspace};
 pub use sessions::RecentSessions;

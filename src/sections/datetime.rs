@@ -27,7 +27,7 @@ impl CurrentDatetime {
             None => TimeZone::try_system().unwrap_or(TimeZone::UTC),
         };
         let zone_name = zone.iana_name().map(|name| format!(", {name}")).unwrap_or_default();
-        let local = now.to_zoned(zone);
+        let local = now.to_zoned_datetime(zone);
         Some(format!("{} ({}{zone_name})", local.strftime("%A, %Y-%m-%d %H:%M:%S %:z"), local.strftime("%Z")))
     }
 }

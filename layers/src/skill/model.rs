@@ -58,12 +58,34 @@ pub struct SkillActivation {
     /// Regular expressions, case-insensitive.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trigger_patterns: Vec<String>,
+    /// `orcbot.autoActivate`: a matching trigger pattern activates even where matches only suggest.
+    #[serde(skip_serializing_if = "is_false")]
+    pub auto_activate: bool,
 }
 
 impl SkillActivation {
     /// Declares nothing.
     pub fn is_empty(&self) -> bool {
-        self.keywords.is_empty() && self.file_patterns.is_empty() && self.trigger_patterns.is_empty()
+        self.keywords.is_empty() && self.file_patterns.is_empty() && self.trigger_patterns.is_empty() && !self.auto_activate
+    }
+}
+
+/// What a skill needs to be there. Listed for the user; nothing is installed or set.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillRequirements {
+    /// `orcbot.requiredPackages`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
+    /// `orcbot.requiredConfig`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+}
+
+impl SkillRequirements {
+    /// Needs nothing.
+    pub fn is_empty(&self) -> bool {
+        self.packages.is_empty() && self.settings.is_empty()
     }
 }
 
@@ -149,6 +171,9 @@ pub struct SkillSummary {
     /// What it says that it needs.
     #[serde(default, skip_serializing_if = "SkillPermissionHints::is_empty")]
     pub permissions: SkillPermissionHints,
+    /// What it needs to be there.
+    #[serde(default, skip_serializing_if = "SkillRequirements::is_empty")]
+    pub requirements: SkillRequirements,
     /// What an activation asks of the next call.
     #[serde(default, skip_serializing_if = "ExecutionOptions::is_empty")]
     pub execution: ExecutionOptions,
@@ -179,6 +204,11 @@ fn yes() -> bool {
     true
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl SkillSummary {
     /// With an id, a description and a source, and everything else as a skill that says nothing of it.
     pub fn new(id: SkillId, description: impl Into<String>, source: SkillSource) -> Self {
@@ -193,6 +223,7 @@ impl SkillSummary {
             location: String::new(),
             activation: SkillActivation::default(),
             permissions: SkillPermissionHints::default(),
+            requirements: SkillRequirements::default(),
             execution: ExecutionOptions::default(),
             hidden: false,
             disabled: false,

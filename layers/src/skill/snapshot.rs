@@ -70,7 +70,7 @@ struct Snapshot {
 }
 
 impl Skills {
-    /// From skills in order of precedence: of two with the same id the first stands, and a diagnostic names both.
+    /// From skills in order of precedence: of two with the same id the first stands, and a diagnostic names both. Diagnostics end up ordered by path.
     pub fn new(skills: impl IntoIterator<Item = Skill>, mut diagnostics: Vec<Diagnostic>) -> Self {
         let mut by_id: BTreeMap<SkillId, (usize, Skill)> = BTreeMap::new();
         for (rank, skill) in skills.into_iter().enumerate() {
@@ -82,6 +82,7 @@ impl Skills {
             let message = format!("skill `{id}` is shadowed by {} ({})", wins.location, wins.source.label);
             diagnostics.push(Diagnostic::warning("skill-shadowed", message).at(skill.summary.location));
         }
+        diagnostics.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
         Self(Arc::new(Snapshot { skills: by_id, diagnostics, matcher: OnceLock::new() }))
     }
     /// The skill of this id.

@@ -1,0 +1,195 @@
+//! From the text between two fences to entries: as YAML or TOML reads it, or repaired.
+
+use super::decode::position;
+use super::repair::{Repaired, Surroundings, loses_text, repair, stray};
+use super::scan::{Raw, scan, split_key};
+use super::value::Value;
+use super::yaml::{self, Failure};
+use super::{Entry, Format, toml};
+use crate::layers::Diagnostic;
+use std::collections::{BTreeSet, HashMap};
+
+/// The entries of a block, and what was found in it. `line` is that of the block's first line in the file.
+pub(super) type Read = Result<(Format, Vec<Entry>, Vec<Diagnostic>), Failure>;
+
+/// What YAML reads, else TOML; with `+++` the other way round.
+pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
+    yaml::guard(block)?;
+    if fence == "+++" {
+        return match of_toml(block, line) {
+            Ok((entries, found)) => Ok((Format::Toml, entries, found)),
+            Err(failure) => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(failure),
+        };
+    }
+    of_yaml(block, line).or_else(|failure| match failure {
+        Failure::Invalid { .. } if block.contains('=') => {
+            let (entries, mut found) = of_toml(block, line).map_err(|_| failure)?;
+            let message = "this is TOML between the fences of YAML; `+++` opens TOML";
+            found.insert(0, Diagnostic::note("front-matter-toml", message).line(line).column(1));
+            Ok((Format::Toml, entries, found))
+        }
+        _ => Err(failure),
+    })
+}
+
+fn of_yaml(block: &str, line: usize) -> Read {
+    let pairs = match yaml::parse(block)? {
+        Value::Absent => Vec::new(),
+        Value::Map(pairs) => pairs,
+        _ => return Err(Failure::Invalid { line: 1, column: 1, reason: "the front matter is no map of fields".into() }),
+    };
+    let scanned = scan(block);
+    let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, raw) in scanned.entries.iter().enumerate().rev() {
+        lines.entry(raw.key).or_default().push(index);
+    }
+    let around = Surroundings::of(block);
+    let mut collected = Collected::new(block, line);
+    for (key, value) in pairs {
+        let raw = lines.get_mut(key.as_str()).and_then(Vec::pop).map(|index| &scanned.entries[index]);
+        let repaired = match raw {
+            Some(raw) if loses_text(raw, block, &around) => repair(raw, block, &around, 0)?,
+            _ => Repaired { value, repairs: Vec::new() },
+        };
+        collected.add(key, raw, repaired);
+    }
+    Ok((Format::Yaml, collected.entries, collected.found))
+}
+
+fn of_toml(block: &str, line: usize) -> Result<(Vec<Entry>, Vec<Diagnostic>), Failure> {
+    let invalid = |(offset, reason)| {
+        let (line, column) = position(block, offset);
+        Failure::Invalid { line, column, reason }
+    };
+    // Line ends are LF by now.
+    let starts: Vec<usize> = std::iter::once(0).chain(block.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let entries = toml::parse(block).map_err(invalid)?.into_iter().map(|pair| {
+        let below = starts.partition_point(|start| *start <= pair.key_start) - 1;
+        let column = block[starts[below]..pair.key_start].chars().count() + 1;
+        Entry { key: pair.key, value: pair.value, line: line + below, column, written: pair.span }
+    });
+    Ok((entries.collect(), Vec::new()))
+}
+
+/// What a person reads: each entry by itself, repaired where it must be.
+pub(super) fn repaired(fence: &str, block: &str, line: usize) -> Read {
+    let rewritten = (fence == "+++").then(|| block.lines().map(of_toml_line).collect::<String>());
+    let format = if fence == "+++" { Format::Toml } else { Format::Yaml };
+    let block = rewritten.as_deref().unwrap_or(block);
+    let scanned = scan(block);
+    let around = Surroundings::of(block);
+    let mut collected = Collected::new(block, line);
+    for (below, text) in &scanned.strays {
+        collected.say(*below, 1, stray(text));
+    }
+    for raw in &scanned.entries {
+        let repaired = repair(raw, block, &around, 0)?;
+        collected.add(raw.key.to_owned(), Some(raw), repaired);
+    }
+    let Collected { mut entries, mut found, .. } = collected;
+    if rewritten.is_some() {
+        // Ranges hold for the rewritten text alone.
+        for entry in &mut entries {
+            entry.written = 0..0;
+        }
+        let message = "this is no TOML; it was read line by line";
+        found.insert(0, Diagnostic::warning("repaired", message).line(line).column(1));
+    }
+    Ok((format, entries, found))
+}
+
+/// A line `key = value` of a broken TOML document as one of YAML; any other as it is.
+fn of_toml_line(line: &str) -> String {
+    match line.split_once('=') {
+        Some((key, value)) if !key.contains(':') && !key.trim().is_empty() => format!("{}: {}\n", key.trim(), value.trim()),
+        _ => format!("{line}\n"),
+    }
+}
+
+struct Collected<'a> {
+    block: &'a str,
+    line: usize,
+    entries: Vec<Entry>,
+    by_key: HashMap<String, usize>,
+    found: Vec<Diagnostic>,
+}
+
+impl<'a> Collected<'a> {
+    fn new(block: &'a str, line: usize) -> Self {
+        Self { block, line, entries: Vec::new(), by_key: HashMap::new(), found: Vec::new() }
+    }
+
+    fn say(&mut self, below: usize, column: usize, message: String) {
+        self.found.push(Diagnostic::warning("repaired", message).line(self.line + below).column(column));
+    }
+
+    fn add(&mut self, key: String, raw: Option<&Raw<'_>>, repaired: Repaired) {
+        for repair in repaired.repairs {
+            self.say(repair.line, repair.column, repair.message);
+        }
+        let mut value = repaired.value;
+        let mut twice = BTreeSet::new();
+        keep_last_of_each_key(&mut value, &mut twice);
+        let (below, column, written) = raw.map_or((0, 1, 0..0), |raw| (raw.line, raw.column, raw.value.min(raw.range.end)..raw.range.end));
+        if !twice.is_empty() {
+            let lines = self.lines_within(raw);
+            for key in twice {
+                let (first, last) = lines.get(key.as_str()).copied().unwrap_or((self.line + below, self.line + below));
+                self.say(last - self.line, 1, stands_twice(&key, first, last));
+            }
+        }
+        let entry = Entry { key, value, line: self.line + below, column, written };
+        if let Some(&index) = self.by_key.get(&entry.key) {
+            let message = stands_twice(&entry.key, self.entries[index].line, entry.line);
+            self.say(below, column, message);
+            self.entries[index] = entry;
+        } else {
+            self.by_key.insert(entry.key.clone(), self.entries.len());
+            self.entries.push(entry);
+        }
+    }
+
+    /// The first and the last line of the file on which each key within an entry stands.
+    fn lines_within(&self, raw: Option<&Raw<'_>>) -> HashMap<&'a str, (usize, usize)> {
+        let Some(raw) = raw else { return HashMap::new() };
+        let mut lines: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (number, text) in self.block[raw.range.clone()].lines().enumerate() {
+            let text = text.trim_start().trim_start_matches("- ");
+            if let Some((key, _)) = split_key(text) {
+                let line = self.line + raw.line + number;
+                lines.entry(key).or_insert((line, line)).1 = line;
+            }
+        }
+        lines
+    }
+}
+
+fn stands_twice(key: &str, first: usize, last: usize) -> String {
+    if first == last {
+        format!("`{key}` stands twice in line {first}; the last one counts")
+    } else {
+        format!("`{key}` stands twice, in lines {first} and {last}; the last one counts")
+    }
+}
+
+fn keep_last_of_each_key(value: &mut Value, twice: &mut BTreeSet<String>) {
+    match value {
+        Value::Absent | Value::Text(_) => {}
+        Value::List(items) => items.iter_mut().for_each(|item| keep_last_of_each_key(item, twice)),
+        Value::Map(pairs) => {
+            let mut places: HashMap<String, usize> = HashMap::new();
+            let mut kept: Vec<(String, Value)> = Vec::with_capacity(pairs.len());
+            for (key, mut value) in pairs.drain(..) {
+                keep_last_of_each_key(&mut value, twice);
+                if let Some(&place) = places.get(&key) {
+                    kept[place].1 = value;
+                    twice.insert(key);
+                } else {
+                    places.insert(key.clone(), kept.len());
+                    kept.push((key, value));
+                }
+            }
+            *pairs = kept;
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The rows of inputs that broke other systems, each by its name, and properties of the reader.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A row: its name, the file, what its fields are as JSON, how the body begins, and the codes of its diagnostics.
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+
+fn json(document: &Document) -> String {
+    let entries = document.front_matter.as_ref().map(|front_matter| &front_matter.entries);
+    let pairs = entries.into_iter().flatten().map(|entry| (entry.key.clone(), entry.value.clone())).collect();
+    Value::Map(pairs).to_text()
+}
+
+fn check(rows: &[Row]) {
+    for (name, file, fields, body, codes) in rows {
+        let document = read(file.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(json(&document), *fields, "{name}: {file:?}");
+        assert_eq!(document.body(), *body, "{name}");
+        assert_eq!(
+            document.diagnostics.iter().map(|found| found.code.as_ref()).collect::<Vec<_>>(),
+            *codes,
+            "{name}: {:?}",
+            document.diagnostics
+        );
+        for found in &document.diagnostics {
+            assert!(found.line.is_some() && found.column.is_some(), "{name}: {found}");
+        }
+        if let Some(beginning) = read_beginning(file.as_bytes()) {
+            assert_eq!(beginning.unwrap().front_matter, document.front_matter, "{name}");
+        }
+    }
+}
+
+const REPAIRED: &[&str] = &["repaired"];
+
+#[test]
+fn block_scalars_are_their_text() {
+    check(&[
+        (">", "---\nd: >\n  a\n  b\n\n  c\nx: y\n---\n", r#"{"d":"a b\nc\n","x":"y"}"#, "", &[]),
+        ("|", "---\nd: |\n  a\n   b\n---\nbody", r#"{"d":"a\n b\n"}"#, "body", &[]),
+        (">-", "---\nd: >-\n  a\n  b\n---\n", r#"{"d":"a b"}"#, "", &[]),
+        ("|+", "---\nd: |+\n  a\n\n---\n", r#"{"d":"a\n\n"}"#, "", &[]),
+        (">2-", "---\nd: >2-\n  a\n  b\n---\n", r#"{"d":"a b"}"#, "", &[]),
+        ("--- in a block", "---\nd: |\n  a\n  ---\n  b\n---\nx", r#"{"d":"a\n---\nb\n"}"#, "x", &[]),
+    ]);
+}
+
+#[test]
+fn what_yaml_does_not_read_is_read_as_a_person_reads_it() {
+    check(&[
+        ("colon", "---\ndescription: Use when: x\nname: a\n---\n", r#"{"description":"Use when: x","name":"a"}"#, "", REPAIRED),
+        ("hyphened key", "---\nargument-hint: a: b\n---\n", r#"{"argument-hint":"a: b"}"#, "", REPAIRED),
+        ("backtick", "---\ndescription: `a` b\n---\n", r#"{"description":"`a` b"}"#, "", REPAIRED),
+        ("at", "---\ndescription: @a b\n---\n", r#"{"description":"@a b"}"#, "", REPAIRED),
+        ("star", "---\ndescription: *x* y\n---\n", r#"{"description":"*x* y"}"#, "", REPAIRED),
+        ("braces", "---\ndescription: {{x}}\n---\n", r#"{"description":"{{x}}"}"#, "", REPAIRED),
+        ("braces and text", "---\ndescription: {{x}} y\n---\n", r#"{"description":"{{x}} y"}"#, "", REPAIRED),
+        ("brackets", "---\ndescription: [x] y\n---\n", r#"{"description":"[x] y"}"#, "", REPAIRED),
+        ("quote", "---\ndescription: \"Foo\" and bar\n---\n", r#"{"description":"\"Foo\" and bar"}"#, "", REPAIRED),
+        ("single quote", "---\ndescription: 'Foo' and bar\n---\n", r#"{"description":"'Foo' and bar"}"#, "", REPAIRED),
+        ("tag", "---\ndescription: !important text\n---\n", r#"{"description":"!important text"}"#, "", REPAIRED),
+        ("anchor", "---\ndescription: &more text\n---\n", r#"{"description":"&more text"}"#, "", REPAIRED),
+        ("directive", "---\ndescription: %d\n---\n", r#"{"description":"%d"}"#, "", REPAIRED),
+        ("dash", "---\ndescription: - a\n---\n", r#"{"description":"- a"}"#, "", REPAIRED),
+        ("question", "---\ndescription: ? a\n---\n", r#"{"description":"? a"}"#, "", REPAIRED),
+        ("two flows", "---\nargument-hint: [a] [b]\n---\n", r#"{"argument-hint":"[a] [b]"}"#, "", REPAIRED),
+        ("> text", "---\ndescription: > text\n  more\nname: a\n---\n", r#"{"description":"text more","name":"a"}"#, "", REPAIRED),
+        ("| text", "---\ndescription: | text\n---\n", r#"{"description":"text"}"#, "", REPAIRED),
+        ("hash", "---\ndescription: handles C# and F # notation\n---\n", r#"{"description":"handles C# and F # notation"}"#, "", REPAIRED),
+        ("issue", "---\ndescription: Fixes #12\n---\n", r#"{"description":"Fixes #12"}"#, "", REPAIRED),
+        ("hash first", "---\ndescription: #1 of tools\n---\n", r##"{"description":"#1 of tools"}"##, "", REPAIRED),
+        ("a comment", "---\ndescription: Text  # a comment\nversion: 1 # one\n---\n", r#"{"description":"Text","version":"1"}"#, "", &[]),
+        ("hash below", "---\ndescription: Fixes\n  issue #12\n---\n", r#"{"description":"Fixes issue #12"}"#, "", REPAIRED),
+        ("hash in a block", "---\ndescription: |\n  a #12\n---\n", r#"{"description":"a #12\n"}"#, "", &[]),
+        ("uneven block", "---\ndescription: |\n    a: b\n  c\nname: d\n---\n", r#"{"description":"  a: b\nc\n","name":"d"}"#, "", REPAIRED),
+        ("tabs in a block", "---\ndescription: >\n\ta\n\tb\nname: d\n---\n", r#"{"description":"a b\n","name":"d"}"#, "", REPAIRED),
+        (
+            "regex items",
+            "---\nkeys:\n  - [a-z]+ x\n  - \"a\" or b\n  - 'c: d'\n---\n",
+            r#"{"keys":["[a-z]+ x","\"a\" or b","c: d"]}"#,
+            "",
+            REPAIRED,
+        ),
+        (
+            "URL",
+            "---\nurl: http://x/y#z\ndescription: see http://x:80/ now\n---\n",
+            r#"{"url":"http://x/y#z","description":"see http://x:80/ now"}"#,
+            "",
+            &[],
+        ),
+        ("JSON", "---\nmetadata: {\"a\": {\"b\": [\"c\"]}}\n---\n", r#"{"metadata":{"a":{"b":["c"]}}}"#, "", &[]),
+        ("JSON on lines", "---\nmetadata:\n  {\n    \"a\": \"b\",\n  }\nname: c\n---\n", r#"{"metadata":{"a":"b"},"name":"c"}"#, "", &[]),
+        ("no comma in brackets", "---\ntags: [a, b\nname: c\n---\n", r#"{"tags":"[a, b","name":"c"}"#, "", REPAIRED),
+        ("list in a row", "---\nkeywords:\n- a\n- b: c: d\nname: e\n---\n", r#"{"keywords":["a","b: c: d"],"name":"e"}"#, "", REPAIRED),
+        ("stray line", "---\nname: a\nstray text\ndescription: b\n---\n", r#"{"name":"a","description":"b"}"#, "", REPAIRED),
+        ("tabs", "---\nmetadata:\n\ta: b\n\tc: d\n---\n", r#"{"metadata":{"a":"b","c":"d"}}"#, "", REPAIRED),
+        ("nested", "---\nmetadata:\n  a: b: c\n  d: e\n---\n", r#"{"metadata":{"a":"b: c","d":"e"}}"#, "", REPAIRED),
+        ("globs", "---\npaths:\n  - *.rs\n  - a\n---\n", r#"{"paths":["*.rs","a"]}"#, "", REPAIRED),
+        ("globs in brackets", "---\npaths: [*.rs, \"a\"]\n---\n", r#"{"paths":["*.rs","a"]}"#, "", REPAIRED),
+        (
+            "continued",
+            "---\ndescription: Use: this\n  and: that\n\n  too\n---\n",
+            r#"{"description":"Use: this and: that\ntoo"}"#,
+            "",
+            REPAIRED,
+        ),
+        ("no blank", "---\nname:a\ndescription:b\n---\n", r#"{"name":"a","description":"b"}"#, "", &["repaired", "repaired"]),
+        ("wrong escape", "---\ndescription: \"C:\\d\"\n---\n", r#"{"description":"C:\\d"}"#, "", REPAIRED),
+        (
+            "quotes in quotes",
+            "---\ndescription: \"He said \"hi\" to me\"\n---\n",
+            r#"{"description":"He said \"hi\" to me"}"#,
+            "",
+            REPAIRED,
+        ),
+        ("quote never closed", "---\ndescription: \"a\nname: b\n---\nbody", r#"{"description":"\"a","name":"b"}"#, "body", REPAIRED),
+    ]);
+}
+
+#[test]
+fn keys_that_stand_twice() {
+    check(&[
+        ("a key twice", "---\nname: a\nx: y\nname: b\n---\n", r#"{"name":"b","x":"y"}"#, "", REPAIRED),
+        ("a nested key twice", "---\nmetadata:\n  a: 1\n  a: 2\n---\n", r#"{"metadata":{"a":"2"}}"#, "", REPAIRED),
+    ]);
+    let found = read(b"---\nname: a\nx: y\nname: b\n---\n").unwrap().diagnostics.remove(0);
+    assert_eq!(found.to_string(), "warning[repaired]: `name` stands twice, in lines 2 and 4; the last one counts");
+    assert_eq!((found.line, found.column), (Some(4), Some(1)));
+}
+
+#[test]
+fn line_ends_marks_and_encodings() {
+    check(&[
+        ("BOM", "\u{feff}---\na: b\n---\nbody", r#"{"a":"b"}"#, "body", &[]),
+        ("BOM and CRLF", "\u{feff}---\r\na: b\r\nplatforms: [x]\r\n---\r\nbody\r\n", r#"{"a":"b","platforms":["x"]}"#, "body\r\n", &[]),
+        ("CRLF", "---\r\na: |\r\n  b\r\n  c\r\n---\r\nbody\r\n", r#"{"a":"b\nc\n"}"#, "body\r\n", &[]),
+        ("CR", "---\ra: b\rc: d\r---\rbody\r", r#"{"a":"b","c":"d"}"#, "body\r", &[]),
+    ]);
+    for little in [true, false] {
+        let units = "\u{feff}---\nname: 中\n---\n😀".encode_utf16();
+        let bytes: Vec<u8> = units.flat_map(|unit| if little { unit.to_le_bytes() } else { unit.to_be_bytes() }).collect();
+        let document = read(&bytes).unwrap();
+        assert_eq!((json(&document).as_str(), document.body()), (r#"{"name":"中"}"#, "😀"));
+        assert_eq!(document.diagnostics[0].code, "utf16");
+        assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap_err().code, "not-utf8");
+    }
+    let error = read(b"---\nname: \xFF\n---\n").unwrap_err();
+    assert_eq!((error.code.as_ref(), error.line, error.column), ("not-utf8", Some(2), Some(7)));
+    assert!(error.message.contains("offset 10"), "{error}");
+    assert_eq!(read(&[0; 64]).unwrap_err().code, "not-text");
+}
+
+#[test]
+fn fences() {
+    check(&[
+        ("---x", "---\na: b\n---x\n---\nbody", r#"{"a":"b"}"#, "body", REPAIRED),
+        ("----", "---\na: b\n----\n---\nbody", r#"{"a":"b"}"#, "body", REPAIRED),
+        ("quoted ---", "---\na: \"b\n---\nc\"\n---\nbody", r#"{"a":"b --- c"}"#, "body", &[]),
+        ("end of file", "---\na: b\n---", r#"{"a":"b"}"#, "", &[]),
+        ("loose alone", "---\na: b\n--- # Title\nx", r#"{"a":"b"}"#, " # Title\nx", REPAIRED),
+        ("rule in the body", "---\na: b\n---\nx\n\n---\n\ny", r#"{"a":"b"}"#, "x\n\n---\n\ny", &[]),
+        ("rule in the body of a broken file", "---\na: b: c\n---\nx\n\n---\n\ny", r#"{"a":"b: c"}"#, "x\n\n---\n\ny", REPAIRED),
+        ("second block in the body", "---\na: b\n---\n---\nc: d\n---\n", r#"{"a":"b"}"#, "---\nc: d\n---\n", &[]),
+        ("empty", "---\n---\nbody", "{}", "body", &[]),
+        ("comments alone", "---\n# a\n---\nbody", "{}", "body", &[]),
+        ("blanks behind fences", "---  \na: b\n--- \nbody", r#"{"a":"b"}"#, "body", &[]),
+        ("blank lines before", "\n\n---\na: b\n---\n", r#"{"a":"b"}"#, "", &["front-matter-preceded"]),
+        ("comment before", "<!-- x -->\n---\na: b\n---\n", r#"{"a":"b"}"#, "", &["front-matter-preceded"]),
+        ("none", "# Title\n---\na: b\n---\n", "{}", "# Title\n---\na: b\n---\n", &[]),
+        ("toml", "+++\na = \"b\"\nv = 1.10\n[t]\nd = 2024-01-01\n+++\nbody", r#"{"a":"b","v":"1.10","t":{"d":"2024-01-01"}}"#, "body", &[]),
+        ("toml between ---", "---\na = \"b\"\nc = [1, 0x1F]\n---\n", r#"{"a":"b","c":["1","0x1F"]}"#, "", &["front-matter-toml"]),
+        ("broken toml", "+++\nname = rust tools\nv = \"1\"\n+++\n", r#"{"name":"rust tools","v":"1"}"#, "", REPAIRED),
+    ]);
+    let error = read(b"---\nname: a\nbody").unwrap_err();
+    assert_eq!((error.code.as_ref(), error.line), ("front-matter-unclosed", Some(1)));
+    assert_eq!(read(b"---\na: b\n---\nx\ny").unwrap().body_line(), 4);
+}
+
+#[test]
+fn what_is_out_of_proportion_is_refused() {
+    let laughs = (0..9)
+        .fold("a0: &a0 [x, x, x]\n".to_owned(), |all, n| format!("{all}a{}: &a{} [*a{n}, *a{n}, *a{n}, *a{n}, *a{n}]\n", n + 1, n + 1));
+    let deep = (0..250).fold(String::new(), |all, depth| format!("{all}{}a:\n", " ".repeat(depth)));
+    for (name, yaml) in [
+        ("aliases", laughs),
+        ("200 KB of [", "[".repeat(200_000)),
+        ("60 KB of [", "[".repeat(60_000)),
+        ("depth 2,000", format!("a: {}", "[".repeat(2_000))),
+        ("depth in blocks", deep),
+        ("a 60 KB key", format!("{}: x", "k".repeat(60_000))),
+        ("too long", format!("a: {}", "x".repeat(70_000))),
+    ] {
+        for closing in ["---\n", "---\nbody\n---\n"] {
+            assert_eq!(read(format!("---\n{yaml}\n{closing}").as_bytes()).unwrap_err().code, "front-matter-refused", "{name}");
+        }
+    }
+}
+
+#[test]
+fn repairs_take_no_time_either() {
+    let nested = (0..12).map(|depth| format!("{}a: b: c\n", "  ".repeat(depth))).collect::<Vec<_>>().concat();
+    for (name, yaml) in [
+        ("broken entries", "a: b: c\n".repeat(8_000)),
+        ("broken items", format!("a:\n{}", "- *a b\n".repeat(9_000))),
+        ("broken items in brackets", format!("a: [{}]", "*a b,".repeat(12_000))),
+        ("anchors", format!("{}b: *", "a: &b\n".repeat(9_000))),
+        ("strays", "a\n".repeat(30_000)),
+        ("nested", nested.repeat(200)),
+        ("keys twice", "a: b\n".repeat(6_000)),
+        ("nested keys twice", format!("a:\n{}", " a: b\n".repeat(6_000))),
+        ("tabs", format!("a:\n{}", "\tb: c\n".repeat(8_000))),
+        ("quotes", format!("a: {}", "\"b\" ".repeat(14_000))),
+        ("fences", format!("a: \"{}", "\n---\n".repeat(9_000))),
+        ("brackets and commas", format!("a: {}{}", "[".repeat(60), "b,".repeat(30_000))),
+        ("TOML brackets", format!("a = {}", "[".repeat(2_500))),
+        ("TOML dots", format!("{}a = 1", "a.".repeat(30_000))),
+        ("TOML tables", format!("[{}a]\na = 1", "a.".repeat(30_000))),
+        ("TOML keys", (0..6_000).map(|key| format!("a{key} = 1")).collect::<Vec<_>>().join("\n")),
+    ] {
+        for fence in ["---", "+++"] {
+            let start = std::time::Instant::now();
+            let _ = read(format!("{fence}\n{yaml}\n{fence}\nbody").as_bytes());
+            let took = start.elapsed();
+            println!("{name} {fence}: {took:?}");
+            // Some ten milliseconds; without optimisation, and on a slow machine, that may be a second or two.
+            assert!(took.as_secs() < 10, "{name}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_field_is_there_as_it_was_written() {
+    let document = read(b"---\nargument-hint: [message]\nmore:\n  - a\n  - b\n---\n").unwrap();
+    let front_matter = document.front_matter.unwrap();
+    let written = |key| front_matter.written(front_matter.get(key).unwrap());
+    assert_eq!((written("argument-hint"), written("more")), ("[message]".into(), "- a - b".into()));
+}
+
+/// Pieces that front matter is made of, for mutants that get past the first check.
+const PIECES: [&str; 38] = [
+    "---\n",
+    "---",
+    "+++\n",
+    "\n",
+    "\r\n",
+    "\r",
+    "name: a\n",
+    "description: ",
+    "description: >\n",
+    "  text\n",
+    "\t",
+    "- ",
+    ": ",
+    " #",
+    "\"",
+    "'",
+    "[",
+    "]",
+    "{",
+    "}",
+    "*a",
+    "&a ",
+    "!t ",
+    "%",
+    "@",
+    "`",
+    "|",
+    "metadata:\n",
+    "  k: v\n",
+    "~",
+    "1.10",
+    "é",
+    "\u{feff}",
+    "<!--",
+    "-->",
+    "=",
+    ",",
+    "\\",
+];
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = read(&bytes);
+        let _ = read_beginning(&bytes);
+    }
+
+    #[test]
+    fn mutated_front_matter_never_panics_and_a_beginning_says_the_same(pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..30), cut in 0_usize..200) {
+        let file = format!("---\n{}", pieces.concat());
+        let whole = read(file.as_bytes());
+        if let Some(beginning) = read_beginning(&file.as_bytes()[..cut.min(file.len())]) {
+            match (beginning, &whole) {
+                (Ok(beginning), Ok(whole)) => {
+                    prop_assert_eq!(&beginning.front_matter, &whole.front_matter);
+                    prop_assert_eq!(&beginning.diagnostics, &whole.diagnostics);
+                }
+                (beginning, whole) => prop_assert!(false, "{beginning:?} against {whole:?}"),
+            }
+        }
+        if let Ok(document) = whole {
+            prop_assert!(file.ends_with(document.body()));
+            for found in &document.diagnostics {
+                let line = found.line.unwrap() as usize;
+                prop_assert!(line <= file.lines().count() + file.matches('\r').count() + 1, "{found}");
+            }
+        }
+    }
+
+    #[test]
+    fn plain_values_round_trip(key in "[a-z][a-z_-]{0,12}", value in "[A-Za-z0-9(][A-Za-z0-9 .,()/é中-]{0,60}[A-Za-z0-9)]") {
+        prop_assume!(!matches!(value.to_lowercase().as_str(), "null"));
+        let document = read(format!("---\n{key}: {value}\n---\nbody").as_bytes()).unwrap();
+        let front_matter = document.front_matter.unwrap();
+        prop_assert_eq!(front_matter.get(&key).unwrap().value.as_text(), Some(value.as_str()));
+        prop_assert!(document.diagnostics.is_empty());
+    }
+
+    #[test]
+    fn a_description_of_any_one_line_loads_whole(value in "[!-~][ -~]{0,60}[!-~]") {
+        prop_assume!(!value.starts_with(['"', '\'', '|', '>', '#', '~', '&']) && !value.contains(" #") && !value.starts_with("!!"));
+        // In brackets or behind a known alias it is YAML, and means something else.
+        prop_assume!(!value.starts_with(['[', '{']));
+        let document = read(format!("---\nname: a\ndescription: {value}\n---\n").as_bytes()).unwrap();
+        let front_matter = document.front_matter.unwrap();
+        prop_assert_eq!(front_matter.get("name").unwrap().value.as_text(), Some("a"));
+        prop_assert_eq!(front_matter.get("description").unwrap().value.as_text(), Some(value.as_str()));
+    }
+}

@@ -1,0 +1,230 @@
+//! One skill file: its front matter for the catalog in one open and one read, and later its body. Nothing but a regular file is ever opened.
+
+use super::fields::{Described, describe};
+use super::front_matter::{self, Document};
+use super::links::Links;
+use crate::blocking::off_the_executor;
+use crate::layers::Diagnostic;
+use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillSource, SkillSourceKind, SkillText};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What is read at first: the front matter of nearly all skill files fits.
+const BEGINNING: usize = 4 * 1024;
+
+/// How a skill lies in its root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A folder with a `SKILL.md`.
+    Folder,
+    /// A folder with a `README.md` that has front matter.
+    Readme,
+    /// A file directly in the root that has front matter.
+    Flat,
+}
+
+/// What tells without opening it whether a file is the one that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    bytes: u64,
+    is_file: bool,
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64, i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            is_file: metadata.is_file(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+            },
+        }
+    }
+    /// Whether a file changed after `moment` would surely have another stamp: clocks of file systems are coarse.
+    pub(super) fn is_settled_at(&self, moment: SystemTime) -> bool {
+        let age = self.modified.and_then(|modified| moment.duration_since(modified).ok());
+        age.is_some_and(|age| age.as_secs() >= 2)
+    }
+}
+
+/// A file that may be a skill's.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// As it was found.
+    pub(super) path: PathBuf,
+    /// Its identity.
+    pub(super) canonical: PathBuf,
+    pub(super) form: Form,
+    pub(super) stamp: Stamp,
+    /// Where it had to be read to know whether it is one.
+    pub(super) reading: Option<Reading>,
+}
+
+/// What a candidate is.
+#[derive(Clone, Debug)]
+pub(super) enum Reading {
+    Skill(Box<Described>),
+    /// A Markdown file like any other.
+    NoSkill,
+    Broken(Diagnostic),
+}
+
+impl Candidate {
+    /// Reads as much of the file as the catalog needs.
+    pub(super) fn read(&self, max_bytes: usize) -> Reading {
+        let broken = |diagnostic: Diagnostic| Reading::Broken(diagnostic.at(self.path.to_string_lossy()));
+        if !self.stamp.is_file {
+            return if self.form == Form::Folder { broken(not_regular()) } else { Reading::NoSkill };
+        }
+        match self.document(max_bytes) {
+            Err(error) => broken(error),
+            Ok(None) => Reading::NoSkill,
+            Ok(Some(document)) => match described(&document, &self.path, self.form) {
+                Ok(Some(mut described)) => {
+                    for diagnostic in &mut described.diagnostics {
+                        diagnostic.path = Some(self.path.to_string_lossy().into_owned());
+                    }
+                    Reading::Skill(Box::new(described))
+                }
+                Ok(None) => Reading::NoSkill,
+                Err(error) => broken(error),
+            },
+        }
+    }
+
+    fn document(&self, max_bytes: usize) -> Result<Option<Document>, Diagnostic> {
+        let mut file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let mut buffer = [0; BEGINNING];
+        let length = file.read(&mut buffer).map_err(|error| unreadable(&error))?;
+        let beginning = &buffer[..length];
+        // A large text beside the skills is nobody's mistake.
+        if self.form != Form::Folder && !front_matter::opens(beginning) {
+            return Ok(None);
+        }
+        if self.stamp.bytes > max_bytes as u64 {
+            return Err(too_large(max_bytes));
+        }
+        if length < BEGINNING && length as u64 == self.stamp.bytes {
+            return front_matter::read(beginning).map(Some);
+        }
+        if let Some(read) = front_matter::read_beginning(beginning)
+            && read.as_ref().map_or(true, has_description)
+        {
+            return read.map(Some);
+        }
+        let mut bytes = beginning.to_vec();
+        let rest = (max_bytes + 1).saturating_sub(bytes.len());
+        file.take(rest as u64).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+        if bytes.len() > max_bytes {
+            return Err(too_large(max_bytes));
+        }
+        front_matter::read(&bytes).map(Some)
+    }
+}
+
+/// Whether the body, of which only the beginning is there, is not needed for a description.
+fn has_description(document: &Document) -> bool {
+    let text = |key| document.front_matter.as_ref()?.get(key)?.value.as_text();
+    text("description").is_some_and(|text| !text.trim().is_empty())
+}
+
+/// What a document says of its skill; nothing where its form wants front matter and it has none. Id and description are there in any case, so the
+/// source is the caller's to set.
+fn described(document: &Document, path: &Path, form: Form) -> Result<Option<Described>, Diagnostic> {
+    if form != Form::Folder && document.front_matter.is_none() {
+        return Ok(None);
+    }
+    let named = if form == Form::Flat { path.file_stem() } else { path.parent().and_then(Path::file_name) };
+    let Some(name) = named.and_then(|name| name.to_str()) else {
+        return Err(Diagnostic::error("id-invalid", "the name of this skill is no Unicode"));
+    };
+    let source = SkillSource { kind: SkillSourceKind::User, label: String::new(), path: None };
+    describe(document, name, source).map(Some)
+}
+
+pub(super) fn not_regular() -> Diagnostic {
+    Diagnostic::error("file-not-regular", "this is no regular file; it was not opened")
+}
+pub(super) fn unreadable(error: &io::Error) -> Diagnostic {
+    Diagnostic::error("file-unreadable", format!("this file cannot be read: {error}"))
+}
+fn too_large(max_bytes: usize) -> Diagnostic {
+    Diagnostic::error("file-too-large", format!("this file has more than {max_bytes} bytes, the limit of `skills.max_skill_file_bytes`"))
+}
+
+/// At most `max_bytes` of a regular file, and whether there is more.
+pub(super) fn read_bounded(path: &Path, max_bytes: usize) -> Result<(Vec<u8>, bool), Diagnostic> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !metadata.is_file() {
+        return Err(not_regular());
+    }
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let more = bytes.len() > max_bytes;
+    bytes.truncate(max_bytes);
+    Ok((bytes, more))
+}
+
+/// Reads a skill's body when it is activated, from the file that was found.
+#[derive(Clone, Debug)]
+pub(super) struct FileBody {
+    pub(super) id: SkillId,
+    pub(super) path: PathBuf,
+    pub(super) canonical: PathBuf,
+    pub(super) form: Form,
+    pub(super) links: Links,
+    pub(super) max_bytes: usize,
+}
+
+impl LoadSkill for FileBody {
+    fn load(&self) -> LoadingSkill {
+        let body = self.clone();
+        Box::pin(async move {
+            let path = body.path.to_string_lossy().into_owned();
+            let read = off_the_executor(move || body.read()).await;
+            let failed = || Err(Diagnostic::error("file-unreadable", "no thread could read this file"));
+            read.unwrap_or_else(failed).map_err(|error| error.at(path))
+        })
+    }
+}
+
+impl FileBody {
+    fn read(&self) -> Result<SkillText, SkillLoadError> {
+        let changed = |why: &str| Diagnostic::error("skill-changed", format!("this file is no longer the skill `{}`: {why}", self.id));
+        match self.links.resolve(&self.path) {
+            Ok(canonical) if canonical == self.canonical || self.links.followed => {}
+            Ok(_) => return Err(changed("it is a link now, and `skills.follow_symlinks` is off")),
+            Err(super::links::Refusal::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Diagnostic::error("skill-vanished", format!("the file of skill `{}` is gone", self.id)));
+            }
+            Err(refusal) => return Err(refusal.diagnostic(&self.path)),
+        }
+        let (bytes, more) = read_bounded(&self.path, self.max_bytes)?;
+        let document = if more { front_matter::read_cut(&bytes) } else { front_matter::read(&bytes) };
+        let document = document.map_err(|error| changed(&error.message))?;
+        match described(&document, &self.path, self.form) {
+            Ok(Some(described)) if described.summary.id == self.id => {}
+            Ok(Some(described)) => return Err(changed(&format!("its id is `{}`", described.summary.id))),
+            Ok(None) => return Err(changed("it has no front matter")),
+            Err(error) => return Err(changed(&error.message)),
+        }
+        let mut text = SkillText { body: document.body().to_owned(), diagnostics: Vec::new() };
+        if more {
+            let line_end = text.body.rfind(['\n', '\r']).map_or(text.body.len(), |at| at + 1);
+            text.body.truncate(line_end);
+            let message =
+                format!("this file has grown over {} bytes, the limit of `skills.max_skill_file_bytes`; its body was cut", self.max_bytes);
+            text.diagnostics.push(Diagnostic::warning("file-cut", message).at(self.path.to_string_lossy()));
+        }
+        Ok(text)
+    }
+}
