@@ -3,6 +3,7 @@
 pub use tower_prompt_layers as layers;
 
 mod blocking;
+pub mod config;
 mod environment;
 mod files;
 mod process;

@@ -1,0 +1,208 @@
+//! Finds the sources, reads them in their order, and makes one configuration of them.
+
+use super::check::{Check, Checked};
+use super::composition::{layers, merge, settle};
+use super::keys::{DEFAULTS, is_ours};
+use super::model::{Config, SystemPromptMode};
+use super::place::{KeyPath, Origin, OriginKind};
+use super::read::read;
+use super::source::Source;
+use super::text::{shown, toml_text};
+use super::values::Values;
+use super::variables;
+use crate::environment::{Environment, Workspace};
+use crate::layers::Diagnostic;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toml::de::DeTable;
+
+/// A configuration, and what was found while it was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// What holds.
+    pub config: Config,
+    /// In the order of the sources, and by place in each.
+    pub findings: Vec<Diagnostic>,
+    /// Every value with what set it.
+    pub values: Values,
+}
+
+/// Something that the user named is wrong. Prints all findings, one a line.
+#[derive(Clone, Debug)]
+pub struct ConfigError {
+    findings: Vec<Diagnostic>,
+}
+
+impl ConfigError {
+    /// All that was found, in discovered files too; one at least is an error.
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.findings
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, finding) in self.findings.iter().enumerate() {
+            let end = if number == 0 { "" } else { "\n" };
+            write!(f, "{end}{finding}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Loads from files, variables and defaults: [`Loader`] with nothing added.
+pub fn load(environment: &Environment, workspace: &Workspace) -> Result<Loaded, ConfigError> {
+    Loader::new(environment, workspace).load()
+}
+
+/// Loads a configuration.
+///
+/// ```
+/// use tower_prompt::config::Loader;
+/// use tower_prompt::{Environment, Workspace};
+///
+/// let environment = Environment::new("/nowhere").variable("BCODE_SKILLS__PROMPT__MAX_BYTES", "8192");
+/// let loaded = Loader::new(&environment, &Workspace::at("/nowhere")).set("skills.commands", true).load()?;
+/// assert_eq!(loaded.config.skills.prompt.max_bytes.unwrap().get(), 8192);
+/// assert_eq!(loaded.values.get("skills.prompt.max_bytes").unwrap().origin.to_string(), "BCODE_SKILLS__PROMPT__MAX_BYTES");
+/// # Ok::<(), tower_prompt::config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Loader<'e> {
+    environment: &'e Environment,
+    workspace: &'e Workspace,
+    files: Vec<PathBuf>,
+    settings: Vec<(String, toml::Value)>,
+}
+
+impl<'e> Loader<'e> {
+    /// For this workspace. Where it is not trusted, its own files are not read.
+    pub fn new(environment: &'e Environment, workspace: &'e Workspace) -> Self {
+        Self { environment, workspace, files: Vec::new(), settings: Vec::new() }
+    }
+    /// With a file on top, as `--config` adds it; of several, a later one wins. A relative path hangs from the environment's working
+    /// directory. A missing file is an error.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.push(path.into());
+        self
+    }
+    /// With a value over all files and variables; of several, a later one wins. `key` is a dotted key of TOML; a relative path in the value
+    /// hangs from the workspace's directory.
+    pub fn set(mut self, key: impl Into<String>, value: impl Into<toml::Value>) -> Self {
+        self.settings.push((key.into(), value.into()));
+        self
+    }
+    /// Reads everything. What is wrong in a discovered file is among the findings of [`Loaded`]; what is wrong in something named is an error.
+    pub fn load(self) -> Result<Loaded, ConfigError> {
+        let mut sources = self.sources();
+        settle(&mut sources);
+        let (layers, left_out) = layers(&sources);
+        let merged = merge(layers.iter().map(|layer| layer.table.as_ref()));
+        let values = Values::of(&merged, &layers, &sources);
+        let mut findings: Vec<Diagnostic> = sources.iter().flat_map(|source| source.checked.findings.clone()).chain(left_out).collect();
+        let stops = sources.iter().any(|source| source.is_named && source.checked.has_errors());
+        match merged.extract::<Config>() {
+            Ok(config) if !stops => {
+                findings.extend(empty_replacement(&config, &values));
+                Ok(Loaded { config, findings, values })
+            }
+            Ok(_) => Err(ConfigError { findings }),
+            // The check lets nothing through that the types refuse; were it wrong, that would be told.
+            Err(error) => {
+                findings.push(Diagnostic::error("invalid-value", error.to_string()));
+                Err(ConfigError { findings })
+            }
+        }
+    }
+
+    /// All sources, the lowest first.
+    fn sources(&self) -> Vec<Source> {
+        let defaults = Checked { table: DEFAULTS.clone(), ..Checked::default() };
+        let mut sources = vec![Source { origin: Origin::new(OriginKind::Default, ""), is_named: false, checked: defaults }];
+        let mut discovered: Vec<PathBuf> = self.environment.config_home().into_iter().map(|home| home.join("bcode/bcode.toml")).collect();
+        if self.workspace.is_trusted() {
+            let root = self.environment.working_directory().join(self.workspace.root());
+            discovered.extend(["bcode.toml", ".bcode/bcode.toml"].map(|file| root.join(file)));
+        }
+        sources.extend(discovered.iter().filter_map(|path| self.read(path, false)));
+        if let Some(path) = self.environment.get("BCODE_CONFIG") {
+            sources.extend(self.read(&self.environment.resolve(path, self.environment.working_directory()), true));
+        }
+        let base = self.environment.working_directory().join(self.workspace.directory());
+        if let Some(text) = self.environment.get("BCODE_CONFIG_TOML") {
+            let origin = Origin::new(OriginKind::Variable, "BCODE_CONFIG_TOML");
+            sources.push(Source::document(text, origin, true, self.environment, &base));
+        }
+        sources.extend(variables::sources(self.environment, &base));
+        sources.extend(self.files.iter().filter_map(|path| self.read(&self.environment.working_directory().join(path), true)));
+        sources.extend(self.settings.iter().map(|(key, value)| self.setting(key, value, &base)));
+        sources
+    }
+
+    /// `path` hangs from the working directory already. `None` for a discovered file that is not there.
+    fn read(&self, path: &Path, is_named: bool) -> Option<Source> {
+        let origin = Origin::new(OriginKind::File, path.display().to_string());
+        match read(path, &origin) {
+            Ok(Some(text)) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                Some(Source::document(&text, origin, is_named, self.environment, folder))
+            }
+            Ok(None) if is_named => {
+                let finding = origin.locate(Diagnostic::error("missing-file", "there is no such file"), None);
+                Some(Source::broken(origin, is_named, finding))
+            }
+            Ok(None) => None,
+            Err(finding) => Some(Source::broken(origin, is_named, finding)),
+        }
+    }
+
+    fn setting(&self, key: &str, value: &toml::Value, base: &Path) -> Source {
+        let origin = Origin::new(OriginKind::Code, "");
+        let broken = |finding: Diagnostic| {
+            let finding = origin.locate(finding, None);
+            Source::broken(origin.clone(), true, finding)
+        };
+        let Some(path) = dotted_key(key) else {
+            return broken(Diagnostic::error("invalid-key", format!("{} is no dotted key", shown(key))));
+        };
+        if !is_ours(&path.segments().iter().map(String::as_str).collect::<Vec<_>>()) {
+            return broken(Diagnostic::warning("unknown-key", format!("`{path}` is in no table that is read")));
+        }
+        // Through text, so that code and files go by one check.
+        let text: Vec<String> = path.holding(value.clone()).iter().map(|(key, value)| format!("{key} = {}", toml_text(value))).collect();
+        match DeTable::parse(&text.join("\n")) {
+            Ok(document) => {
+                let checked = Check::new(&origin, self.environment, base).document(document.get_ref());
+                Source { origin, is_named: true, checked }
+            }
+            Err(error) => broken(Diagnostic::error("not-toml", format!("`{path}` cannot be written as TOML: {}", error.message()))),
+        }
+    }
+}
+
+/// The path that a dotted key of TOML spells.
+fn dotted_key(key: &str) -> Option<KeyPath> {
+    let document = format!("{key} = true");
+    let parsed = DeTable::parse(&document).ok()?;
+    let mut path = KeyPath::default();
+    let mut table = parsed.get_ref();
+    loop {
+        let (name, value) = table.iter().next().filter(|_| table.len() == 1)?;
+        path = path.join(name.get_ref().as_ref());
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner) => table = inner,
+            toml::de::DeValue::Boolean(true) => return Some(path),
+            _ => return None,
+        }
+    }
+}
+
+fn empty_replacement(config: &Config, values: &Values) -> Option<Diagnostic> {
+    let is_empty = config.system_prompt.mode == SystemPromptMode::Replace && config.system_prompt.text.trim().is_empty();
+    let mode = values.get("system_prompt.mode").filter(|_| is_empty)?;
+    let message = "`system_prompt.mode` is \"replace\" and `system_prompt.text` is empty: there is no base prompt";
+    Some(mode.origin.locate(Diagnostic::warning("empty-system-prompt", message), None))
+}

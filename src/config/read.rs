@@ -1,0 +1,51 @@
+//! Reads a configuration file: a regular file of UTF-8 and of bounded size, and nothing else.
+
+use super::place::{Lines, Origin};
+use crate::layers::Diagnostic;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+/// A configuration file is no larger.
+pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The text of a file; `None` where there is none.
+pub(super) fn read(path: &Path, origin: &Origin) -> Result<Option<String>, Diagnostic> {
+    let found = |code, message: String| Err(origin.locate(Diagnostic::error(code, message), None));
+    let unreadable = |error: &std::io::Error| found("unreadable", format!("cannot be read: {error}"));
+    // The kind of file is looked at first: to open a FIFO would wait for its other end.
+    let is_regular = match fs::metadata(path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => found("unreadable", "is a symbolic link to nothing".to_owned()),
+                Err(_) => Ok(None),
+            };
+        }
+        Err(error) => return unreadable(&error),
+    };
+    if !is_regular {
+        return found("no-file", "is a folder or a special file; allowed: a regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    if let Err(error) = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)) {
+        return unreadable(&error);
+    }
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return found("too-large", format!("has more than {MAX_FILE_BYTES} bytes, the most that a configuration file may have"));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            let sound = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+            let finding = Diagnostic::error("not-utf-8", "is no UTF-8 from here on");
+            Err(origin.locate(finding, Some(Lines::new(without_mark(&sound)).place(valid))))
+        }
+    }
+}
+
+/// Without the byte order mark that some editors write.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}

@@ -1,0 +1,126 @@
+//! Checks one value against its kind.
+
+use super::check::Check;
+use super::keys::{FILE, Form, Kind};
+use super::model::{ConfigurationLayer, profile_id};
+use super::nearest::nearest;
+use super::place::KeyPath;
+use super::text::shown;
+use crate::layers::Diagnostic;
+use crate::layers::skill::SkillId;
+use std::path::{Component, PathBuf};
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+const RULE_FIELDS: [(&str, Kind); 3] = [("intent", Kind::Text), ("prefer", Kind::Array(&Kind::Text)), ("avoid", Kind::Array(&Kind::Text))];
+
+impl Check<'_> {
+    /// The value as it is merged; `None` where it is not of the kind, which is found then.
+    pub(super) fn value(&mut self, kind: &Kind, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+        match (kind, value.get_ref()) {
+            (Kind::Bool, DeValue::Boolean(yes)) => Some((*yes).into()),
+            (Kind::NonZero | Kind::OptionalNonZero, DeValue::Integer(number)) => self.number(kind, number, value, path),
+            (Kind::Array(of), DeValue::Array(elements)) => {
+                let count = elements.len();
+                let checked = elements.iter().enumerate().filter_map(|(number, element)| {
+                    let checked = self.value(of, element, path);
+                    // Only these are looked at again, once all sources are known.
+                    if matches!(of, Kind::Layer | Kind::ProfileId) {
+                        self.stands(path.join(number.to_string()), &element.span());
+                    }
+                    checked
+                });
+                let checked: Vec<toml::Value> = checked.collect();
+                // All faults are told; an array with one is not used in part.
+                (checked.len() == count).then_some(toml::Value::Array(checked))
+            }
+            (Kind::RoutingRule, DeValue::Table(fields)) => self.routing_rule(fields, value, path),
+            (Kind::Patch, DeValue::Table(written)) => Some(toml::Value::Table(self.table(&FILE, written, path, true))),
+            (kind, DeValue::String(text)) if kind.is_text() => self.text(kind, text, value, path),
+            (kind, _) => {
+                self.wrong_type(path, value, &kind.allowed());
+                None
+            }
+        }
+    }
+
+    pub(super) fn wrong_type(&mut self, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
+        self.not_allowed("wrong-type", path, value, allowed);
+    }
+
+    fn not_allowed(&mut self, code: &'static str, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
+        let found = match value.get_ref() {
+            DeValue::String(text) => format!("the text {}", shown(text)),
+            DeValue::Integer(number) => format!("the number {}", number.to_string().chars().take(60).collect::<String>()),
+            DeValue::Float(number) => format!("the number {}", number.as_str().chars().take(60).collect::<String>()),
+            DeValue::Boolean(yes) => format!("`{yes}`"),
+            DeValue::Datetime(time) => format!("the date {time}"),
+            DeValue::Array(_) => "an array".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        };
+        self.find(Diagnostic::error(code, format!("`{path}` has {found}; allowed: {allowed}")), &value.span());
+    }
+
+    fn number(&mut self, kind: &Kind, number: &DeInteger<'_>, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+        let parsed = i64::from_str_radix(number.as_str(), number.radix()).ok();
+        let code = match parsed {
+            Some(0) => "zero",
+            Some(1..) if parsed.is_some_and(|parsed| usize::try_from(parsed).is_ok()) => return parsed.map(toml::Value::Integer),
+            _ => "out-of-range",
+        };
+        self.not_allowed(code, path, value, &kind.allowed());
+        None
+    }
+
+    fn text(&mut self, kind: &Kind, text: &str, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+        let as_it_stands = |fits: bool| fits.then(|| text.to_owned());
+        let (code, checked) = match kind {
+            Kind::OneOf(words) => ("unknown-value", as_it_stands(words.contains(&text))),
+            Kind::Form(form) => ("invalid-value", as_it_stands(form.fits(text))),
+            Kind::SkillId => ("invalid-id", SkillId::new(text).ok().map(String::from)),
+            Kind::ProfileId => ("invalid-id", profile_id(text)),
+            Kind::Layer => ("unknown-layer", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
+            Kind::Path => ("invalid-value", self.absolute(text)),
+            _ => ("wrong-type", as_it_stands(true)),
+        };
+        if checked.is_none() {
+            self.not_allowed(code, path, value, &kind.allowed());
+        }
+        checked.map(toml::Value::String)
+    }
+
+    /// `None` for a blank path, and for one that hangs from a folder whose own path is not UTF-8.
+    fn absolute(&self, path: &str) -> Option<String> {
+        if !Form::NotBlank.fits(path) {
+            return None;
+        }
+        let resolved = self.environment.resolve(path, self.base);
+        // `.` says nothing; `..` stays, for a symbolic link may stand before it.
+        let plain: PathBuf = resolved.components().filter(|component| *component != Component::CurDir).collect();
+        plain.into_os_string().into_string().ok()
+    }
+
+    fn routing_rule(&mut self, fields: &DeTable<'_>, rule: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+        let mut table = toml::Table::new();
+        let mut is_sound = true;
+        for (name, value) in fields {
+            let known = RULE_FIELDS.iter().find(|(known, _)| *known == name.get_ref());
+            let path = path.join(name.get_ref().chars().take(80).collect::<String>());
+            let Some((known, kind)) = known else {
+                let nearest = nearest(name.get_ref(), RULE_FIELDS.map(|(known, _)| known));
+                let nearest = nearest.map(|nearest| format!("; the nearest is `{nearest}`")).unwrap_or_default();
+                self.find(Diagnostic::warning("unknown-key", format!("`{path}` is not a known key{nearest}")), &name.span());
+                continue;
+            };
+            match self.value(kind, value, &path) {
+                Some(value) => drop(table.insert((*known).to_owned(), value)),
+                None => is_sound = false,
+            }
+        }
+        if !fields.contains_key("intent") {
+            self.find(Diagnostic::error("missing-field", format!("`{path}` has a rule without `intent`")), &rule.span());
+            is_sound = false;
+        }
+        is_sound.then_some(toml::Value::Table(table))
+    }
+}
