@@ -2,6 +2,7 @@
 
 pub use tower_prompt_layers as layers;
 
+mod assembly;
 mod blocking;
 pub mod config;
 mod environment;
@@ -11,5 +12,6 @@ pub mod sections;
 mod sessions;
 pub mod skills;
 
+pub use assembly::Assembly;
 pub use environment::{Environment, Workspace};
 pub use sessions::RecentSessions;

@@ -4,8 +4,10 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use tempfile::TempDir;
-use tower_prompt::config::{AutoActivate, CatalogDetail, ConfigError, Loaded, Loader, OriginKind, SystemPromptMode, load};
+use tower_prompt::config::{ConfigError, Loaded, Loader, OriginKind, SystemPromptMode, load};
+use tower_prompt::layers::AutoActivate;
 use tower_prompt::layers::Severity;
+use tower_prompt::layers::skill::CatalogMode;
 use tower_prompt::{Environment, Workspace};
 
 /// A home, a workspace in it, and nothing of the machine.
@@ -334,7 +336,7 @@ fn a_hostile_file_costs_bounded_time_and_findings() {
 fn nothing_of_the_machine_is_read() {
     let loaded = load(&Environment::new("/nowhere"), &Workspace::at(Path::new("/nowhere"))).unwrap();
     assert_eq!(loaded.config, tower_prompt::config::Config::default());
-    assert_eq!(loaded.config.skills.prompt.catalog, CatalogDetail::Summary);
+    assert_eq!(loaded.config.skills.prompt.catalog, CatalogMode::Summary);
     assert_eq!(loaded.findings, []);
     assert!(loaded.values.rows().iter().all(|row| row.is_default && row.origin.kind == OriginKind::Default));
 }

@@ -2,6 +2,7 @@
 
 use super::check::{Check, Checked};
 use super::composition::{layers, merge, settle};
+use super::effect::without_effect;
 use super::keys::{DEFAULTS, is_ours};
 use super::model::{Config, SystemPromptMode};
 use super::place::{KeyPath, Origin, OriginKind};
@@ -107,6 +108,7 @@ impl<'e> Loader<'e> {
         match merged.extract::<Config>() {
             Ok(config) if !stops => {
                 findings.extend(empty_replacement(&config, &values));
+                findings.extend(without_effect(&values));
                 Ok(Loaded { config, findings, values })
             }
             Ok(_) => Err(ConfigError { findings }),

@@ -22,6 +22,7 @@
 
 mod check;
 mod composition;
+mod effect;
 mod keys;
 mod load;
 mod model;

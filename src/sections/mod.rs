@@ -3,12 +3,14 @@
 mod datetime;
 mod execution;
 mod git;
+mod host;
 mod instructions;
 mod locale;
 
 pub use datetime::CurrentDatetime;
 pub use execution::ExecutionEnvironment;
 pub use git::DynamicRepositoryContext;
+pub use host::RuntimeMode;
 pub use instructions::RepositoryContext;
 pub use locale::Locale;
 

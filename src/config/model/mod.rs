@@ -16,13 +16,11 @@ pub use composition::{Composition, ConfigurationLayer, ConfigurationProfile, Inv
 pub use invariants::{Invariants, InvariantsMode, OnSelectorTimeout, Selector};
 pub use profile::{BundledProfiles, ModelProfile, PromptProfiles, TextMode, ToolDescription};
 pub use proxy::Proxy;
-pub use skills::{
-    AutoActivate, CatalogDetail, CatalogFormat, CodeSkills, CompatibleSystem, DisabledSkills, RoutingRule, SkillCatalog, SkillMatching,
-    SkillSources, SkillTool, Skills,
-};
+pub use skills::{CodeSkills, CompatibleSystem, DisabledSkills, RoutingRule, SkillCatalog, SkillMatching, SkillSources, SkillTool, Skills};
 pub use system_prompt::{Sections, SystemPrompt, SystemPromptMode};
 
 use super::keys::DEFAULTS;
+use crate::layers::RepositoryText;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -30,10 +28,11 @@ use std::sync::LazyLock;
 /// All that `bcode.toml` sets.
 ///
 /// ```
-/// use tower_prompt::config::{CatalogDetail, Config};
+/// use tower_prompt::config::Config;
+/// use tower_prompt::layers::skill::CatalogMode;
 ///
 /// let mut config = Config::default();
-/// config.skills.prompt.catalog = CatalogDetail::NamesOnly;
+/// config.skills.prompt.catalog = CatalogMode::NamesOnly;
 /// config.skills.prompt.max_bytes = std::num::NonZeroUsize::new(8192);
 /// ```
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -128,17 +127,6 @@ pub enum Placement {
     Latest,
     /// All of it in the system prompt.
     Front,
-}
-
-/// `context.repository_text`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RepositoryText {
-    /// In the system prompt.
-    System,
-    /// In the first `<context>` block.
-    Context,
 }
 
 /// `[budget]`: targets, not limits.

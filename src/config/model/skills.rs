@@ -1,6 +1,7 @@
 //! `[skills]`.
 
-use crate::layers::skill::{SkillId, SkillVisibility};
+use crate::layers::AutoActivate;
+use crate::layers::skill::{CatalogFormat, CatalogMode, SkillId, SkillVisibility};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -57,19 +58,6 @@ pub struct Skills {
     pub commands: bool,
 }
 
-/// `skills.auto_activate`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum AutoActivate {
-    /// Nothing.
-    Off,
-    /// The skill is suggested to the model.
-    Suggest,
-    /// The skill is activated.
-    On,
-}
-
 /// A system whose roots and rules `skills.compat` adds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,7 +93,7 @@ pub struct DisabledSkills {
 #[non_exhaustive]
 pub struct SkillCatalog {
     /// What it says of a skill.
-    pub catalog: CatalogDetail,
+    pub catalog: CatalogMode,
     /// Bytes of the whole catalog; `None`: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<NonZeroUsize>,
@@ -122,30 +110,6 @@ pub struct SkillCatalog {
     pub include_resources: bool,
     /// Its form.
     pub format: CatalogFormat,
-}
-
-/// `skills.prompt.catalog`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CatalogDetail {
-    /// There is no catalog; skills stay usable.
-    Off,
-    /// Ids and names.
-    NamesOnly,
-    /// Descriptions too.
-    Summary,
-}
-
-/// `skills.prompt.format`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CatalogFormat {
-    /// Elements.
-    Xml,
-    /// One line a skill.
-    Lines,
 }
 
 /// `[skills.matching]`.

@@ -1,0 +1,217 @@
+//! From configuration to a stack.
+
+use crate::config::{self, Config, ConfigError, InvariantsMode, SystemPromptMode};
+use crate::files::RepositoryFile;
+use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
+use crate::layers::text::Limit;
+use crate::layers::{
+    ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
+    SystemPromptLayer, TextSection, Tier, UserAuthorityLayer,
+};
+use crate::sections::{CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, Locale, RepositoryContext, RuntimeMode};
+use crate::sessions::RecentSessions;
+use crate::skills::{DiscoveryOptions, FolderSkills};
+use crate::{Environment, Workspace};
+use std::num::NonZeroUsize;
+
+/// Bytes of `INVARIANTS.md` that are read.
+const MAX_INVARIANTS_BYTES: usize = 1024 * 1024;
+
+/// What a configuration makes of an environment and a workspace: the skills in its folders, and each layer with its settings. [`stack`](Self::stack)
+/// puts all of them together; who wants another order, or leaves one out, takes them one by one.
+///
+/// ```no_run
+/// use tower_prompt::layers::wire::Anthropic;
+/// use tower_prompt::{Assembly, Environment, Workspace};
+///
+/// let environment = Environment::of_process();
+/// let workspace = Workspace::around(environment.working_directory());
+/// let stack = Assembly::load(&environment, &workspace)?.stack(Anthropic);
+/// # let _ = stack;
+/// # Ok::<(), tower_prompt::config::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    config: Config,
+    environment: Environment,
+    workspace: Workspace,
+    skills: FolderSkills,
+    load_by: LoadSkillsBy,
+    tool_names: Vec<(String, String)>,
+}
+
+impl Assembly {
+    /// With the configuration of this environment and workspace: see [`config::load`]. Blocks while files are read. What was found in discovered
+    /// files goes to `tracing`; who wants it as values loads the configuration by itself.
+    pub fn load(environment: &Environment, workspace: &Workspace) -> Result<Self, ConfigError> {
+        let loaded = config::load(environment, workspace)?;
+        loaded.findings.iter().for_each(|finding| tracing::warn!("{finding}"));
+        Ok(Self::new(loaded.config, environment, workspace))
+    }
+    /// With this configuration. Finds the skills, and blocks while it does.
+    pub fn new(config: Config, environment: &Environment, workspace: &Workspace) -> Self {
+        let options = DiscoveryOptions::from(&config.skills);
+        let skills = if config.skills.enabled {
+            FolderSkills::discover(&options, environment, workspace)
+        } else {
+            FolderSkills::in_roots(Vec::new(), &options)
+        };
+        let (environment, workspace) = (environment.clone(), workspace.clone());
+        Self { config, environment, workspace, skills, load_by: LoadSkillsBy::default(), tool_names: Vec::new() }
+    }
+    /// With the skills of this registry instead.
+    pub fn with_skills(mut self, skills: FolderSkills) -> Self {
+        self.skills = skills;
+        self
+    }
+    /// How the model loads a skill; by its own file tool unless told otherwise.
+    pub fn load_skills_by(mut self, way: LoadSkillsBy) -> Self {
+        self.load_by = way;
+        self
+    }
+    /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
+    pub fn tool_names<A: Into<String>, B: Into<String>>(mut self, names: impl IntoIterator<Item = (A, B)>) -> Self {
+        self.tool_names = names.into_iter().map(|(theirs, ours)| (theirs.into(), ours.into())).collect();
+        self
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+    /// The skills in the configured folders.
+    pub fn skills(&self) -> &FolderSkills {
+        &self.skills
+    }
+
+    /// Everything, in the usual order, for requests of this wire.
+    pub fn stack<W>(&self, wire: W) -> PromptStack<W> {
+        let mut stack = PromptStack::new(wire, self.settings()).with(self.system_prompt());
+        if let Some(authority) = self.user_authority() {
+            stack = stack.with(authority);
+        }
+        if let Some(invariants) = self.invariants() {
+            stack = stack.with(invariants);
+        }
+        stack = stack.with(self.sections());
+        if let Some(catalog) = self.skill_catalog() {
+            stack = stack.with(catalog);
+        }
+        stack.with(self.active_skills()).with(self.skill_activation())
+    }
+    /// Skills, and a table of conversations without a session.
+    pub fn settings(&self) -> Settings {
+        let sessions = RecentSessions::new(self.config.context.unnamed_sessions);
+        Settings::default().skills(self.skills.clone()).sessions(sessions).repository_text(self.config.context.repository_text)
+    }
+    /// The base prompt: `system_prompt.mode`, `.text`.
+    pub fn system_prompt(&self) -> SystemPromptLayer {
+        match self.config.system_prompt.mode {
+            SystemPromptMode::Replace => SystemPromptLayer::replaced(&*self.config.system_prompt.text).source(Source::Configuration),
+            _ => SystemPromptLayer::default(),
+        }
+    }
+    /// The policy, unless `sections.user_authority` is off.
+    pub fn user_authority(&self) -> Option<UserAuthorityLayer> {
+        self.config.system_prompt.sections.user_authority.then_some(UserAuthorityLayer)
+    }
+    /// `INVARIANTS.md` whole, unless `invariants.enabled` or `sections.repository_invariants` is off, the mode is another, or the workspace is not
+    /// trusted.
+    pub fn invariants(&self) -> Option<InvariantsLayer> {
+        let is_on = self.config.invariants.enabled
+            && self.config.invariants.mode == InvariantsMode::Full
+            && self.config.system_prompt.sections.repository_invariants
+            && self.workspace.is_trusted();
+        is_on.then(|| {
+            let root = self.workspace.root().to_owned();
+            let document = RepositoryFile::new(root.join("INVARIANTS.md"), root, MAX_INVARIANTS_BYTES);
+            InvariantsLayer::full(document).limit(chars(self.config.system_prompt.repository_invariants_max_chars))
+        })
+    }
+    /// The sections of `system_prompt.sections` that are on.
+    pub fn sections(&self) -> SectionsLayer {
+        let (environment, workspace, prompt) = (&self.environment, &self.workspace, &self.config.system_prompt);
+        let suffix = TextSection::new("agent_suffix", Tier::Stable, &*prompt.agent_suffix).source(Source::Configuration);
+        let profile = self.config.composition.active_profile.clone().unwrap_or_default();
+        let all = SectionsLayer::default()
+            .with(RepositoryContext::new(workspace.clone(), prompt.repository_instructions_max_chars))
+            .with(suffix)
+            .with(ExecutionEnvironment::new(environment.clone()))
+            .with(Locale::new(environment.clone()))
+            .with(RuntimeMode)
+            .with(TextSection::new("config_profile", Tier::Session, profile).source(Source::Configuration))
+            .with(CurrentDatetime::new(environment.clone()))
+            .with(DynamicRepositoryContext::new(workspace.clone(), prompt.git_status_max_chars));
+        let on = &prompt.sections;
+        let switches = [
+            ("repository_context", on.repository_context),
+            ("agent_suffix", on.agent_suffix),
+            ("execution_environment", on.execution_environment),
+            ("locale", on.locale),
+            ("runtime_mode", on.runtime_mode),
+            ("config_profile", on.config_profile),
+            ("current_datetime", on.current_datetime),
+            ("dynamic_repository_context", on.dynamic_repository_context),
+        ];
+        switches.into_iter().filter(|(_, on)| !on).fold(all, |sections, (name, _)| sections.without(name))
+    }
+    /// The catalog, unless `sections.skill_catalog`, `skills.prompt.catalog` or `skills.enabled` switches it off.
+    pub fn skill_catalog(&self) -> Option<SkillCatalogLayer> {
+        let (skills, shown) = (&self.config.skills, &self.config.skills.prompt);
+        let is_on = self.config.system_prompt.sections.skill_catalog && skills.enabled && shown.catalog != CatalogMode::Off;
+        is_on.then(|| {
+            let mut options = CatalogOptions::default();
+            (options.mode, options.format) = (shown.catalog, shown.format);
+            (options.max_bytes, options.max_description_chars) = (shown.max_bytes, shown.max_description_chars);
+            options.include_sources = shown.include_sources;
+            options.include_keywords = shown.include_keywords;
+            options.include_locations = shown.include_locations;
+            options.load_by = self.load_by.clone();
+            let own = self.environment.config_home().filter(|_| skills.include_user_skills);
+            options.user_folder = own.map(|home| home.join("bcode/skills").to_string_lossy().into_owned());
+            SkillCatalogLayer::new(options)
+        })
+    }
+    /// The bodies of skills in force.
+    pub fn active_skills(&self) -> ActiveSkillsLayer {
+        ActiveSkillsLayer::new(self.skill_context())
+    }
+    /// Suggestion and activation: `skills.auto_activate`, `skills.matching.max_suggestions`, `skills.commands`.
+    pub fn skill_activation(&self) -> SkillActivationLayer {
+        let skills = &self.config.skills;
+        SkillActivationLayer::new(skills.auto_activate)
+            .max_suggestions(skills.matching.max_suggestions)
+            .commands(skills.commands)
+            .context(self.skill_context())
+    }
+
+    fn skill_context(&self) -> SkillContextOptions {
+        let mut options = SkillContextOptions::default();
+        options.max_bytes = self.config.skills.max_context_bytes;
+        options.tool_names.clone_from(&self.tool_names);
+        options
+    }
+}
+
+fn chars(max: Option<NonZeroUsize>) -> Limit {
+    max.map_or(Limit::None, |max| Limit::Chars(max.get()))
+}
+
+impl From<&config::Skills> for DiscoveryOptions {
+    fn from(skills: &config::Skills) -> Self {
+        Self {
+            include_repo_skills: skills.include_repo_skills,
+            include_generic_repo_skills: skills.include_generic_repo_skills,
+            include_user_skills: skills.include_user_skills,
+            include_compat_claude_skills: skills.include_compat_claude_skills,
+            include_agents_skills: skills.include_agents_skills,
+            paths: skills.sources.paths.clone(),
+            host_roots: Vec::new(),
+            max_skill_file_bytes: skills.max_skill_file_bytes,
+            max_resource_bytes: skills.max_resource_bytes,
+            follow_symlinks: skills.follow_symlinks,
+            disabled: skills.disabled.ids.iter().map(ToString::to_string).collect(),
+            overrides: skills.overrides.iter().map(|(id, shown)| (id.to_string(), *shown)).collect(),
+        }
+    }
+}

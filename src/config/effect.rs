@@ -1,0 +1,38 @@
+//! Keys that parse and that nothing acts on yet: whoever sets one is told.
+
+use super::values::Values;
+use crate::layers::Diagnostic;
+
+/// Keys, or the tables that they stand in.
+const WITHOUT_EFFECT: &[&str] = &[
+    "skills.compat",
+    "skills.prompt.include_resources",
+    "skills.matching.patterns",
+    "skills.tool",
+    "skills.code",
+    "skills.preview_max_chars",
+    "context.placement",
+    "context.cache_marks",
+    "budget",
+    "model.tool_output",
+    "prompt_profile",
+    "proxy",
+    "system_prompt.sections.hosting_environment",
+    "system_prompt.sections.git_revision",
+    "system_prompt.sections.toolchain_context",
+    "system_prompt.sections.worktree_context",
+    "system_prompt.sections.model_profile",
+    "invariants.mode",
+    "invariants.max_selected",
+    "invariants.include_task_summary",
+    "invariants.selector",
+];
+
+/// A warning for each such key that is not at its default.
+pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {
+    let is_without =
+        |key: &str| WITHOUT_EFFECT.iter().any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
+    let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
+    set.map(|row| row.origin.locate(Diagnostic::warning("without-effect", format!("`{}` has no effect in this version", row.key)), None))
+        .collect()
+}
