@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Opens a regular file. Nothing else is waited for: a pipe or a device is an error, at once.
-pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+/// Opens a file without waiting for anyone: a pipe opens at once, and reads as empty.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -19,23 +19,53 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
     }
-    let file = options.open(path)?;
+    options.open(path)
+}
+
+/// Opens a regular file; `None` for anything else, which is looked at after it is opened, so that nothing can come in between.
+pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+    let file = open(path)?;
     let metadata = file.metadata()?;
-    if metadata.is_file() { Ok((file, metadata)) } else { Err(io::Error::other("is no regular file")) }
+    Ok(metadata.is_file().then_some((file, metadata)))
 }
 
-/// At most so many bytes of a regular file, and whether there are more.
-pub(crate) fn read_regular(path: &Path, max_bytes: usize) -> io::Result<(Vec<u8>, bool)> {
-    let (file, _) = open_regular(path)?;
-    read_bounded(&file, max_bytes)
-}
-
-fn read_bounded(file: &File, max_bytes: usize) -> io::Result<(Vec<u8>, bool)> {
+/// At most so many bytes, and whether there are more.
+pub(crate) fn read_bounded(file: &File, max_bytes: usize) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
     let is_cut = bytes.len() > max_bytes;
     bytes.truncate(max_bytes);
     Ok((bytes, is_cut))
+}
+
+/// What tells without opening it whether a file is the one that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) bytes: u64,
+    pub(crate) is_file: bool,
+    modified: Option<SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64, i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            is_file: metadata.is_file(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+            },
+        }
+    }
+    /// Whether a file that changes after `moment` will surely have another stamp: clocks of file systems are coarse.
+    pub(crate) fn is_settled_at(&self, moment: SystemTime) -> bool {
+        let age = self.modified.and_then(|modified| moment.duration_since(modified).ok());
+        age.is_some_and(|age| age.as_secs() >= 2)
+    }
 }
 
 /// A file's text.
@@ -50,26 +80,6 @@ pub(crate) struct FileText {
 #[derive(Default, Debug)]
 pub(crate) struct Texts(Mutex<HashMap<PathBuf, (Stamp, FileText)>>);
 
-/// What changes when a file does.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    bytes: u64,
-    #[cfg(unix)]
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            modified: metadata.modified().ok(),
-            bytes: metadata.len(),
-            #[cfg(unix)]
-            inode: std::os::unix::fs::MetadataExt::ino(metadata),
-        }
-    }
-}
-
 impl Texts {
     /// The text of a file that must lie in `root`, links resolved. Other bytes than UTF-8 are shown as such; a BOM is dropped.
     pub(crate) fn read_inside(&self, path: &Path, root: &Path, max_bytes: usize) -> Result<FileText, Diagnostic> {
@@ -79,7 +89,10 @@ impl Texts {
         if !real(path)?.starts_with(real(root)?) {
             return Err(Diagnostic::warning("link-out", "leads out of the repository, and is not read").at(shown));
         }
-        let (file, metadata) = open_regular(path).map_err(|reason| unreadable(&reason))?;
+        let before = SystemTime::now();
+        let Some((file, metadata)) = open_regular(path).map_err(|reason| unreadable(&reason))? else {
+            return Err(Diagnostic::warning("file-not-regular", "is no regular file, and is not read").at(shown));
+        };
         let stamp = Stamp::of(&metadata);
         // What is under the lock is replaced whole.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +109,9 @@ impl Texts {
             None
         };
         let text = FileText { text: text.as_ref().into(), diagnostic };
-        known.insert(path.to_owned(), (stamp, text.clone()));
+        if stamp.is_settled_at(before) {
+            known.insert(path.to_owned(), (stamp, text.clone()));
+        }
         Ok(text)
     }
 }

@@ -4,6 +4,8 @@ pub use tower_prompt_layers as layers;
 
 mod assembly;
 mod blocking;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod config;
 mod environment;
 mod files;

@@ -1,8 +1,9 @@
 //! Reads a configuration file: a regular file of UTF-8 and of bounded size, and nothing else.
 
 use super::place::{Lines, Origin};
+use crate::files;
 use crate::layers::Diagnostic;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
@@ -28,7 +29,7 @@ pub(super) fn read(path: &Path, origin: &Origin) -> Result<Option<String>, Diagn
         return found("no-file", "is a folder or a special file; allowed: a regular file".to_owned());
     }
     let mut bytes = Vec::new();
-    if let Err(error) = File::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)) {
+    if let Err(error) = files::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)) {
         return unreadable(&error);
     }
     if bytes.len() as u64 > MAX_FILE_BYTES {

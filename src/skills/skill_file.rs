@@ -4,12 +4,11 @@ use super::fields::{Described, describe};
 use super::front_matter::{self, Document};
 use super::links::Links;
 use crate::blocking::off_the_executor;
+use crate::files::{self, Stamp};
 use crate::layers::Diagnostic;
 use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillSource, SkillSourceKind, SkillText};
-use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// What is read at first: the front matter of nearly all skill files fits.
 const BEGINNING: usize = 4 * 1024;
@@ -23,36 +22,6 @@ pub(super) enum Form {
     Readme,
     /// A file directly in the root that has front matter.
     Flat,
-}
-
-/// What tells without opening it whether a file is the one that was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stamp {
-    bytes: u64,
-    is_file: bool,
-    modified: Option<SystemTime>,
-    #[cfg(unix)]
-    inode: (u64, u64, i64, i64),
-}
-
-impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            bytes: metadata.len(),
-            is_file: metadata.is_file(),
-            modified: metadata.modified().ok(),
-            #[cfg(unix)]
-            inode: {
-                use std::os::unix::fs::MetadataExt;
-                (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
-            },
-        }
-    }
-    /// Whether a file changed after `moment` would surely have another stamp: clocks of file systems are coarse.
-    pub(super) fn is_settled_at(&self, moment: SystemTime) -> bool {
-        let age = self.modified.and_then(|modified| moment.duration_since(modified).ok());
-        age.is_some_and(|age| age.as_secs() >= 2)
-    }
 }
 
 /// A file that may be a skill's.
@@ -101,7 +70,7 @@ impl Candidate {
     }
 
     fn document(&self, max_bytes: usize) -> Result<Option<Document>, Diagnostic> {
-        let mut file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let mut file = files::open(&self.path).map_err(|error| unreadable(&error))?;
         let mut buffer = [0; BEGINNING];
         let length = file.read(&mut buffer).map_err(|error| unreadable(&error))?;
         let beginning = &buffer[..length];
@@ -162,16 +131,9 @@ fn too_large(max_bytes: usize) -> Diagnostic {
 
 /// At most `max_bytes` of a regular file, and whether there is more.
 pub(super) fn read_bounded(path: &Path, max_bytes: usize) -> Result<(Vec<u8>, bool), Diagnostic> {
-    let metadata = fs::metadata(path).map_err(|error| unreadable(&error))?;
-    if !metadata.is_file() {
-        return Err(not_regular());
-    }
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let mut bytes = Vec::new();
-    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    let more = bytes.len() > max_bytes;
-    bytes.truncate(max_bytes);
-    Ok((bytes, more))
+    let opened = files::open_regular(path).map_err(|error| unreadable(&error))?;
+    let (file, _) = opened.ok_or_else(not_regular)?;
+    files::read_bounded(&file, max_bytes).map_err(|error| unreadable(&error))
 }
 
 /// Reads a skill's body when it is activated, from the file that was found.

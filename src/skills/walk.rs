@@ -2,7 +2,8 @@
 
 use super::links::{Links, Refusal};
 use super::roots::{Root, RootRules};
-use super::skill_file::{Candidate, Form, Reading, Stamp};
+use super::skill_file::{Candidate, Form, Reading};
+use crate::files::Stamp;
 use crate::layers::Diagnostic;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

@@ -1,0 +1,108 @@
+//! `config show` and `config check`.
+
+use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
+use super::workspace::WorkspaceOptions;
+use super::{Failure, Outcome};
+use crate::config::ConfigValue;
+use crate::layers::{Diagnostic, Severity};
+use clap::{Args, Subcommand};
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Subcommand)]
+pub(super) enum Configuration {
+    /// Print each value, and the file and line that set it
+    Show(Show),
+    /// Look for wrong values and unknown keys; exit code 1 if there is one
+    Check(Check),
+}
+
+#[derive(Args)]
+pub(super) struct Show {
+    #[command(flatten)]
+    workspace: WorkspaceOptions,
+    /// Only what is not the default
+    #[arg(long)]
+    changed: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    workspace: WorkspaceOptions,
+    /// The findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Configuration {
+    pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
+        match self {
+            Self::Show(show) => show.run(terminal),
+            Self::Check(check) => check.run(terminal),
+        }
+    }
+}
+
+impl Show {
+    fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let (environment, workspace) = self.workspace.open()?;
+        let loaded = self.workspace.load(&environment, &workspace)?;
+        let rows: Vec<&ConfigValue> = loaded.values.rows().iter().filter(|row| !self.changed || !row.is_default).collect();
+        if self.json {
+            return Ok(terminal.print(&terminal::json(&rows)?)?);
+        }
+        terminal.print(&listing(&rows))?;
+        terminal.diagnostics(&loaded.findings);
+        Ok(())
+    }
+}
+
+/// A line a key: what is not the default stands out and says what set it.
+fn listing(rows: &[&ConfigValue]) -> String {
+    if rows.is_empty() {
+        return "All values are the defaults.".to_owned();
+    }
+    let pair = |row: &ConfigValue| match &row.value {
+        Some(value) => format!("{} = {}", row.key, printable(value)),
+        None => format!("# {} is not set", row.key),
+    };
+    let widest = rows.iter().map(|row| pair(row).width()).filter(|width| *width <= 60).max().unwrap_or_default();
+    let mut out = String::new();
+    for row in rows {
+        let pair = pair(row);
+        let gap = " ".repeat(widest.saturating_sub(pair.width()) + 2);
+        let line = match (row.is_default, row.value.is_some()) {
+            (true, false) => format!("{DIM}{pair}{DIM:#}"),
+            (true, true) => format!("{pair}{gap}{DIM}# {}{DIM:#}", row.origin),
+            (false, _) => format!("{BOLD}{pair}{BOLD:#}{gap}{YELLOW}# {}{YELLOW:#}", row.origin),
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+impl Check {
+    fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let (environment, workspace) = self.workspace.open()?;
+        let findings = self.workspace.findings(&environment, &workspace);
+        if self.json {
+            terminal.print(&terminal::json(&findings)?)?;
+        } else {
+            for finding in &findings {
+                terminal.print(&printable(&finding.to_string()))?;
+            }
+        }
+        let counts = |finding: &Diagnostic| finding.severity == Severity::Error || finding.code == "unknown-key";
+        match findings.iter().filter(|finding| counts(finding)).count() {
+            0 => {
+                terminal.say("The configuration is good.");
+                Ok(())
+            }
+            _ => Err(Failure::Findings),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! `explain`: what a turn is made of, as a table with bars, like a disk-usage view.
+
+use super::Outcome;
+use super::render::TurnOptions;
+use super::terminal::{self, BOLD, CYAN, DIM, Terminal, YELLOW, printable};
+use crate::layers::text::shorten;
+use crate::layers::{Manifest, Placement, RenderedFragment, Tier};
+use clap::Args;
+use unicode_width::UnicodeWidthStr;
+
+/// Show what a turn is made of.
+#[derive(Args)]
+pub(super) struct Explain {
+    #[command(flatten)]
+    turn: TurnOptions,
+    /// The manifest as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Explain {
+    pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let assembled = self.turn.assemble(terminal)?;
+        if self.json {
+            return Ok(terminal.print(&terminal::json(&assembled.manifest)?)?);
+        }
+        let table = table(&assembled.manifest, terminal.width());
+        terminal.print(&table)?;
+        terminal.diagnostics(&assembled.manifest.diagnostics);
+        Ok(())
+    }
+}
+
+/// Columns of a bar.
+const BAR: usize = 12;
+/// Columns of a fragment's id, at most.
+const ID: usize = 36;
+
+/// A row a fragment, in the order in which they stand, under the text that they stand in.
+pub(super) fn table(manifest: &Manifest, width: usize) -> String {
+    let fragments: Vec<(Placement, &RenderedFragment)> = manifest.fragments().collect();
+    if fragments.is_empty() {
+        return "Nothing is added to this request.".to_owned();
+    }
+    let all: usize = fragments.iter().map(|(_, fragment)| fragment.tokens).sum();
+    let largest = fragments.iter().map(|(_, fragment)| fragment.tokens).max().unwrap_or(1).max(1);
+    let id_width = fragments.iter().map(|(_, fragment)| fragment.id.width()).max().unwrap_or_default().clamp(8, ID);
+    let mut out = format!(
+        "{BOLD}{:<id_width$}  {:<7}  {:>7}  {:>7}  {:>5}  {:<BAR$}  {:<11}  from{BOLD:#}\n",
+        "fragment", "tier", "tokens", "bytes", "share", "", "limit"
+    );
+    let mut placement = None;
+    for (at, fragment) in fragments {
+        if placement != Some(at) {
+            out.push_str(&format!("{DIM}{}{DIM:#}\n", heading(at)));
+            placement = Some(at);
+        }
+        let RenderedFragment { tokens, bytes, .. } = fragment;
+        let id = padded(&shorten(&printable(&fragment.id), ID), id_width);
+        let (share, bar) = (format!("{}%", (tokens * 100 + all / 2) / all.max(1)), bar(*tokens, largest));
+        let limit = limit(fragment);
+        let limit = if fragment.limit.is_some_and(|limit| limit.cut) { format!("{YELLOW}{limit}{YELLOW:#}") } else { limit };
+        let origin = printable(&fragment.source.to_string());
+        let room = width.saturating_sub(id_width + BAR + 52).max(20);
+        out.push_str(&format!(
+            "{id}  {:<7}  {tokens:>7}  {bytes:>7}  {share:>5}  {CYAN}{bar}{CYAN:#}  {limit}  {}\n",
+            tier(fragment.tier),
+            keep_end(&origin, room)
+        ));
+    }
+    let tiers: Vec<String> = manifest.tokens_by_tier().into_iter().map(|(of, tokens)| format!("{} {tokens}", tier(of))).collect();
+    out.push_str(&format!("\n{BOLD}About {all} tokens{BOLD:#} in {} fragments: {}.\n", manifest.fragments().count(), tiers.join(", ")));
+    if let Some(hash) = manifest.system_hash {
+        out.push_str(&format!("{DIM}System prompt {hash}{DIM:#}\n"));
+    }
+    out
+}
+
+fn heading(placement: Placement) -> String {
+    match placement {
+        Placement::System => "system prompt".to_owned(),
+        Placement::BehindMessage(at) => format!("behind message {}", at + 1),
+    }
+}
+
+fn tier(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Stable => "stable",
+        Tier::Session => "session",
+        Tier::Turn => "turn",
+        Tier::Step => "step",
+    }
+}
+
+/// What a limit did, in a fixed width.
+fn limit(fragment: &RenderedFragment) -> String {
+    let text = match fragment.limit {
+        None => String::new(),
+        Some(limit) if limit.cut => format!("cut -{}", limit.before.saturating_sub(limit.after)),
+        Some(limit) => format!("of {}", limit.limit.amount().unwrap_or_default()),
+    };
+    format!("{text:<11}")
+}
+
+/// Blocks in eighths.
+fn bar(part: usize, largest: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (part * BAR * 8).div_ceil(largest).min(BAR * 8);
+    padded(&format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]), BAR)
+}
+
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
+/// The end of a path says most.
+fn keep_end(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = Vec::new();
+    for c in text.chars().rev() {
+        if kept.iter().collect::<String>().width() + 2 > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    format!("…{}", kept.iter().rev().collect::<String>())
+}

@@ -1,0 +1,206 @@
+//! `skills list`, `info`, `show`.
+
+use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
+use super::workspace::{WorkspaceOptions, skill_id, wait};
+use super::{Failure, Outcome};
+use crate::Assembly;
+use crate::layers::skill::{SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
+use crate::layers::text::{escape, shorten};
+use crate::skills::{DiscoveryOptions, FolderSkills, Root};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Subcommand)]
+pub(super) enum Skills {
+    /// List the skills, with what was found while they were read
+    List(List),
+    /// Tell all that is known of a skill, but for its instructions
+    Info(Info),
+    /// Print a skill as it stands in a prompt, with the arguments in place
+    #[command(alias = "run")]
+    Show(Show),
+}
+
+#[derive(Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    workspace: WorkspaceOptions,
+    /// List just this folder of skills; may be given more than once, the first has precedence
+    #[arg(long, value_name = "PATH")]
+    root: Vec<PathBuf>,
+    /// As JSON, diagnostics included
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct Info {
+    #[command(flatten)]
+    workspace: WorkspaceOptions,
+    /// The skill's id, or a name that it alone bears
+    id: String,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct Show {
+    #[command(flatten)]
+    workspace: WorkspaceOptions,
+    /// The skill's id, or a name that it alone bears
+    id: String,
+    /// What it is invoked with
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+impl Skills {
+    pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
+        match self {
+            Self::List(list) => list.run(terminal),
+            Self::Info(info) => info.run(terminal),
+            Self::Show(show) => show.run(terminal),
+        }
+    }
+}
+
+impl List {
+    fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots()? };
+        let list = skills.snapshot().list();
+        if self.json {
+            return Ok(terminal.print(&terminal::json(&list)?)?);
+        }
+        if list.skills.is_empty() {
+            terminal.say("There are no skills. They are looked for in:");
+            skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", root.path.display())));
+        } else {
+            let table = table(&list.skills, terminal.width());
+            terminal.print(&table)?;
+        }
+        terminal.diagnostics(&list.diagnostics);
+        Ok(())
+    }
+
+    fn of_roots(&self) -> Result<FolderSkills, Failure> {
+        let mut roots = Vec::new();
+        for (n, path) in self.root.iter().enumerate() {
+            if !path.is_dir() {
+                return Err(Failure::failed(format!("--root {}: there is no such folder", path.display())));
+            }
+            roots.push(Root::new(path, SkillSourceKind::Configured, format!("configured:{n}")));
+        }
+        Ok(FolderSkills::in_roots(roots, &DiscoveryOptions::default()))
+    }
+}
+
+/// A line a skill: id, marks, description, source.
+fn table(skills: &[SkillSummary], width: usize) -> String {
+    let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
+    let ids = widest(|skill| skill.id.as_str(), 32);
+    let sources = widest(|skill| &skill.source.label, 24);
+    let mut out = String::new();
+    for skill in skills {
+        let id = printable(&shorten(skill.id.as_str(), 32));
+        let marks = marks(skill);
+        let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
+        let taken = ids + sources + 4 + if marks.is_empty() { 0 } else { marks.width() };
+        let description = shorten(&plain(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
+        let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
+        let label = printable(&skill.source.label);
+        out.push_str(&format!("{BOLD}{id}{BOLD:#}{}  {DIM}{label}{DIM:#}{}  {marks}{description}\n", pad(&id, ids), pad(&label, sources)));
+    }
+    out
+}
+
+fn marks(skill: &SkillSummary) -> Vec<&'static str> {
+    let marks = [(skill.disabled, "disabled"), (skill.hidden, "hidden from the model"), (!skill.user_invocable, "not for users")];
+    marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark).collect()
+}
+
+/// One line without anything invisible.
+fn plain(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(|word| word.replace(escape::is_invisible, "")).collect();
+    words.join(" ")
+}
+
+fn manifest(assembly: &Assembly, name: &str) -> Result<SkillManifest, Failure> {
+    let skills = assembly.skills().snapshot();
+    // A disabled skill can be looked at.
+    let id = match skills.find(name).or_else(|| skills.get(name)) {
+        Some(skill) => skill.summary.id.clone(),
+        None => skill_id(assembly, name)?,
+    };
+    assembly.skills().manifest(id.as_str()).ok_or_else(|| Failure::failed(format!("the skill `{id}` went away")))
+}
+
+impl Info {
+    fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let assembly = self.workspace.assembly(terminal)?;
+        let manifest = manifest(&assembly, &self.id)?;
+        if self.json {
+            return Ok(terminal.print(&terminal::json(&manifest)?)?);
+        }
+        terminal.print(&card(&manifest))?;
+        terminal.diagnostics(&manifest.diagnostics);
+        Ok(())
+    }
+}
+
+/// All that is known of a skill, a line a field.
+fn card(manifest: &SkillManifest) -> String {
+    let skill = &manifest.summary;
+    let mut out = format!("{BOLD}{}{BOLD:#}", printable(skill.id.as_str()));
+    if skill.name != skill.id.as_str() {
+        out.push_str(&format!(" ({})", plain(&skill.name)));
+    }
+    out.push_str(&format!("\n{}\n\n", printable(&skill.description)));
+    let list = |values: &[String]| (!values.is_empty()).then(|| values.join(", "));
+    let marks: Vec<String> = marks(skill).into_iter().map(str::to_owned).collect();
+    let files =
+        manifest.files.join(", ") + &if manifest.more_files > 0 { format!(" and {} more", manifest.more_files) } else { String::new() };
+    let metadata = |fields: &std::collections::BTreeMap<String, String>| {
+        list(&fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>())
+    };
+    for (name, value) in [
+        ("location", Some(skill.location.clone())),
+        ("source", Some(skill.source.label.clone())),
+        ("marks", list(&marks)),
+        ("version", skill.version.clone()),
+        ("license", skill.license.clone()),
+        ("compatibility", skill.compatibility.clone()),
+        ("keywords", list(&skill.activation.keywords)),
+        ("triggers", list(&skill.activation.trigger_patterns)),
+        ("files for it", list(&skill.activation.file_patterns)),
+        ("tools", list(&skill.permissions.tools)),
+        ("permissions", list(&skill.permissions.categories)),
+        ("packages", list(&skill.requirements.packages)),
+        ("settings", list(&skill.requirements.settings)),
+        ("model", skill.execution.model.clone()),
+        ("thinking", skill.execution.thinking_effort.clone()),
+        ("arguments", skill.argument_hint.clone().or_else(|| list(&skill.arguments))),
+        ("metadata", metadata(&skill.metadata)),
+        ("other fields", metadata(&manifest.other_fields)),
+        ("files", (!files.is_empty()).then_some(files)),
+    ] {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            out.push_str(&format!("{DIM}{name:<14}{DIM:#}{}\n", plain(&value)));
+        }
+    }
+    out
+}
+
+impl Show {
+    fn run(&self, terminal: &mut Terminal) -> Outcome {
+        let assembly = self.workspace.assembly(terminal)?;
+        let id = skill_id(&assembly, &self.id)?;
+        let skills = assembly.skills().snapshot();
+        let Some(skill) = skills.get(id.as_str()) else { return Err(Failure::failed(format!("the skill `{id}` went away"))) };
+        let text = wait(skill.content.load())?.map_err(Failure::failed)?;
+        terminal.diagnostics(&text.diagnostics);
+        let arguments = (!self.arguments.is_empty()).then(|| self.arguments.join(" "));
+        Ok(terminal.print(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
+    }
+}

@@ -1,0 +1,93 @@
+//! Both output streams: data on one, talk on the other, colour where a person reads.
+
+use crate::layers::{Diagnostic, Severity};
+use anstyle::{AnsiColor, Style};
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+
+/// Diagnostics of one kind that are shown one by one.
+const SHOWN_OF_A_KIND: usize = 10;
+
+pub(super) struct Terminal {
+    data: anstream::AutoStream<io::Stdout>,
+    talk: anstream::AutoStream<io::Stderr>,
+    width: usize,
+}
+
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const RED: Style = AnsiColor::Red.on_default();
+pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+impl Terminal {
+    pub(super) fn of_process() -> Self {
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let size = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let width = columns.or_else(|| io::stdout().is_terminal().then(size).flatten()).unwrap_or(100);
+        Self { data: anstream::stdout(), talk: anstream::stderr(), width: width.clamp(60, 240) }
+    }
+    /// Columns of the terminal; 100 where there is none.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+    /// Data, ended by one line end. Who stops reading has read enough.
+    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        match write!(self.data, "{text}{end}").and_then(|()| self.data.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+            other => other,
+        }
+    }
+    /// Talk.
+    pub(super) fn say(&mut self, text: &str) {
+        // Where talk can't be written there is no one to tell.
+        let _ = writeln!(self.talk, "{text}");
+    }
+    pub(super) fn error(&mut self, message: &str) {
+        self.say(&format!("{RED}error{RED:#}: {message}"));
+    }
+    /// Diagnostics, the worst last, where the eye is; of many of a kind some, and the count of the others. Notes are counted.
+    pub(super) fn diagnostics<'a>(&mut self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
+        let mut shown: Vec<&Diagnostic> = diagnostics.into_iter().collect();
+        shown.sort_by_key(|diagnostic| diagnostic.severity);
+        let mut notes = 0;
+        let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
+        for diagnostic in shown {
+            if diagnostic.severity == Severity::Note {
+                notes += 1;
+                continue;
+            }
+            let count = of_kind.entry(&diagnostic.code).or_default();
+            *count += 1;
+            if *count <= SHOWN_OF_A_KIND {
+                self.diagnostic(diagnostic);
+            }
+        }
+        for (code, count) in of_kind.into_iter().filter(|(_, count)| *count > SHOWN_OF_A_KIND) {
+            self.say(&format!("{DIM}... and {} more of {code}{DIM:#}", count - SHOWN_OF_A_KIND));
+        }
+        if notes > 0 {
+            let s = if notes == 1 { "" } else { "s" };
+            self.say(&format!("{DIM}{notes} note{s} not shown; --json has them all{DIM:#}"));
+        }
+    }
+    fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        let style = if diagnostic.severity == Severity::Error { RED } else { YELLOW };
+        let plain = diagnostic.to_string();
+        let severity = format!("{}[{}]", diagnostic.severity, diagnostic.code);
+        let text = printable(&plain).replacen(&severity, &format!("{style}{severity}{style:#}"), 1);
+        self.say(&text);
+    }
+}
+
+/// What came from a file must not steer the terminal.
+pub(super) fn printable(text: &str) -> String {
+    let is_plain = |c: char| c == '\n' || c == '\t' || !crate::layers::text::escape::is_invisible(c);
+    text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// A value as JSON, for programs.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String, super::Failure> {
+    serde_json::to_string_pretty(value).map_err(super::Failure::failed)
+}
