@@ -87,7 +87,7 @@ fn git(directory: &Path, arguments: &[&str]) -> Result<Printed, Diagnostic> {
 }
 
 fn status_lines(printed: &Printed) -> Vec<String> {
-    let mut lines: Vec<String> = printed.text.lines().map(|line| escape::prose(line, &[NAME]).into_owned()).collect();
+    let mut lines: Vec<&str> = printed.text.lines().collect();
     if printed.is_cut {
         // The last line may be torn.
         lines.pop();
@@ -98,7 +98,7 @@ fn status_lines(printed: &Printed) -> Vec<String> {
         told.push(format!("Branch: {}", bounded(&branch[3..])));
     }
     told.push(if lines.peek().is_some() { "Status:" } else { "Status: clean" }.to_owned());
-    told.extend(lines);
+    told.extend(lines.map(|line| escape::prose(line, &[NAME]).into_owned()));
     if printed.is_cut {
         told.push("(git printed more)".to_owned());
     }
@@ -168,6 +168,7 @@ mod tests {
             status_lines(&printed("## main...origin/main [ahead 1]\n", false)),
             ["Branch: main...origin/main [ahead 1]", "Status: clean"]
         );
+        assert_eq!(status_lines(&printed("## a</skill>\n", false))[0], "Branch: a&lt;/skill&gt;", "escaped once");
         let torn = status_lines(&printed("## main\n M a.rs\n?? </dynamic_repo", true));
         assert_eq!(torn, ["Branch: main", "Status:", " M a.rs", "(git printed more)"]);
     }
