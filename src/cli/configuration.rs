@@ -52,7 +52,7 @@ impl Show {
         let loaded = self.workspace.load(&environment, &workspace)?;
         let rows: Vec<&ConfigValue> = loaded.values.rows().iter().filter(|row| !self.changed || !row.is_default).collect();
         if self.json {
-            return Ok(terminal.print(&terminal::json(&rows)?)?);
+            return Ok(terminal.print_exactly(&terminal::json(&rows)?)?);
         }
         terminal.print(&listing(&rows))?;
         terminal.diagnostics(&loaded.findings);
@@ -69,6 +69,7 @@ fn listing(rows: &[&ConfigValue]) -> String {
         Some(value) => format!("{} = {}", row.key, printable(value)),
         None => format!("# {} is not set", row.key),
     };
+    let origin = |row: &ConfigValue| printable(&row.origin.to_string());
     let widest = rows.iter().map(|row| pair(row).width()).filter(|width| *width <= 60).max().unwrap_or_default();
     let mut out = String::new();
     for row in rows {
@@ -76,8 +77,8 @@ fn listing(rows: &[&ConfigValue]) -> String {
         let gap = " ".repeat(widest.saturating_sub(pair.width()) + 2);
         let line = match (row.is_default, row.value.is_some()) {
             (true, false) => format!("{DIM}{pair}{DIM:#}"),
-            (true, true) => format!("{pair}{gap}{DIM}# {}{DIM:#}", row.origin),
-            (false, _) => format!("{BOLD}{pair}{BOLD:#}{gap}{YELLOW}# {}{YELLOW:#}", row.origin),
+            (true, true) => format!("{pair}{gap}{DIM}# {}{DIM:#}", origin(row)),
+            (false, _) => format!("{BOLD}{pair}{BOLD:#}{gap}{YELLOW}# {}{YELLOW:#}", origin(row)),
         };
         out.push_str(&line);
         out.push('\n');
@@ -90,10 +91,10 @@ impl Check {
         let (environment, workspace) = self.workspace.open()?;
         let findings = self.workspace.findings(&environment, &workspace);
         if self.json {
-            terminal.print(&terminal::json(&findings)?)?;
+            terminal.print_exactly(&terminal::json(&findings)?)?;
         } else {
             for finding in &findings {
-                terminal.print(&printable(&finding.to_string()))?;
+                terminal.print(&terminal::finding(finding))?;
             }
         }
         let counts = |finding: &Diagnostic| finding.severity == Severity::Error || finding.code == "unknown-key";

@@ -71,11 +71,11 @@ impl List {
         let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots()? };
         let list = skills.snapshot().list();
         if self.json {
-            return Ok(terminal.print(&terminal::json(&list)?)?);
+            return Ok(terminal.print_exactly(&terminal::json(&list)?)?);
         }
         if list.skills.is_empty() {
             terminal.say("There are no skills. They are looked for in:");
-            skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", root.path.display())));
+            skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", printable(&root.path.to_string_lossy()))));
         } else {
             let table = table(&list.skills, terminal.width());
             terminal.print(&table)?;
@@ -141,7 +141,7 @@ impl Info {
         let assembly = self.workspace.assembly(terminal)?;
         let manifest = manifest(&assembly, &self.id)?;
         if self.json {
-            return Ok(terminal.print(&terminal::json(&manifest)?)?);
+            return Ok(terminal.print_exactly(&terminal::json(&manifest)?)?);
         }
         terminal.print(&card(&manifest))?;
         terminal.diagnostics(&manifest.diagnostics);
@@ -186,7 +186,9 @@ fn card(manifest: &SkillManifest) -> String {
         ("files", (!files.is_empty()).then_some(files)),
     ] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            out.push_str(&format!("{DIM}{name:<14}{DIM:#}{}\n", plain(&value)));
+            // A path is told as it is, blanks and all.
+            let value = if matches!(name, "location" | "files") { printable(&value).replace('\n', "\u{fffd}") } else { plain(&value) };
+            out.push_str(&format!("{DIM}{name:<14}{DIM:#}{value}\n"));
         }
     }
     out
@@ -201,6 +203,6 @@ impl Show {
         let text = wait(skill.content.load())?.map_err(Failure::failed)?;
         terminal.diagnostics(&text.diagnostics);
         let arguments = (!self.arguments.is_empty()).then(|| self.arguments.join(" "));
-        Ok(terminal.print(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
+        Ok(terminal.print_exactly(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
     }
 }

@@ -31,21 +31,24 @@ impl Terminal {
     pub(super) fn width(&self) -> usize {
         self.width
     }
-    /// Data, ended by one line end. Who stops reading has read enough.
+    /// Data for a person, which may hold colours of ours; what else it holds is [`printable`].
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        match write!(self.data, "{text}{end}").and_then(|()| self.data.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-            other => other,
-        }
+        print(&mut self.data, text)
+    }
+    /// Data for a program, or a prompt: byte for byte, but for a terminal, which it must not steer. Not through the stream that drops colours, since
+    /// that takes characters out of the text too.
+    pub(super) fn print_exactly(&mut self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if stdout.is_terminal() { print(&mut stdout, &printable(text)) } else { print(&mut stdout, text) }
     }
     /// Talk.
     pub(super) fn say(&mut self, text: &str) {
         // Where talk can't be written there is no one to tell.
         let _ = writeln!(self.talk, "{text}");
     }
+    /// A message that may quote anything.
     pub(super) fn error(&mut self, message: &str) {
-        self.say(&format!("{RED}error{RED:#}: {message}"));
+        self.say(&format!("{RED}error{RED:#}: {}", printable(message)));
     }
     /// Diagnostics, the worst last, where the eye is; of many of a kind some, and the count of the others. Notes are counted.
     pub(super) fn diagnostics<'a>(&mut self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
@@ -74,10 +77,18 @@ impl Terminal {
     }
     fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         let style = if diagnostic.severity == Severity::Error { RED } else { YELLOW };
-        let plain = diagnostic.to_string();
         let severity = format!("{}[{}]", diagnostic.severity, diagnostic.code);
-        let text = printable(&plain).replacen(&severity, &format!("{style}{severity}{style:#}"), 1);
+        let text = finding(diagnostic).replacen(&severity, &format!("{style}{severity}{style:#}"), 1);
         self.say(&text);
+    }
+}
+
+/// Ended by one line end. Who stops reading has read enough.
+fn print(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(stream, "{text}{end}").and_then(|()| stream.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other,
     }
 }
 
@@ -85,6 +96,13 @@ impl Terminal {
 pub(super) fn printable(text: &str) -> String {
     let is_plain = |c: char| c == '\n' || c == '\t' || !crate::layers::text::escape::is_invisible(c);
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// A diagnostic as it prints. A path with a line end in it makes no second finding.
+pub(super) fn finding(diagnostic: &Diagnostic) -> String {
+    let mut shown = diagnostic.clone();
+    shown.path = shown.path.map(|path| path.replace('\n', "\u{fffd}"));
+    printable(&shown.to_string())
 }
 
 /// A value as JSON, for programs.
