@@ -1,7 +1,9 @@
 //! Files from outside: read whole within a bound, never waited for, never followed out of where they belong, and not read again while they stand
 //! as they were.
 
-use crate::layers::{Diagnostic, Document, DocumentSource, ReadingDocument};
+use crate::layers::{Diagnostic, Document, DocumentSource, ReadingDocument, Severity};
+use crate::skills::front_matter::decode::decode;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -100,19 +102,29 @@ impl Texts {
             return Ok(text.clone());
         }
         let (bytes, is_cut) = read_bounded(&file, max_bytes).map_err(|reason| unreadable(&reason))?;
-        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
-        let diagnostic = if is_cut {
-            Some(Diagnostic::warning("file-cut", format!("is over {max_bytes} bytes; the rest was not read")).at(shown))
-        } else if let Err(fault) = std::str::from_utf8(&bytes) {
-            Some(Diagnostic::warning("not-utf8", format!("is no UTF-8 from byte {} on", fault.valid_up_to())).at(shown))
-        } else {
-            None
-        };
+        let (text, mut diagnostic) = decoded(&bytes, !is_cut);
+        if is_cut {
+            diagnostic = Some(Diagnostic::warning("file-cut", format!("is over {max_bytes} bytes; the rest was not read")));
+        }
+        let diagnostic = diagnostic.map(|diagnostic| diagnostic.at(shown));
         let text = FileText { text: text.as_ref().into(), diagnostic };
         if stamp.is_settled_at(before) {
             known.insert(path.to_owned(), (stamp, text.clone()));
         }
         Ok(text)
+    }
+}
+
+/// The text of a file that a person wrote, whatever its editor saved it as. What is no text is shown as such: a NUL is in no prompt that every
+/// provider takes.
+fn decoded(bytes: &[u8], complete: bool) -> (Cow<'_, str>, Option<Diagnostic>) {
+    let mut notes = Vec::new();
+    match decode(bytes, complete, &mut notes) {
+        Ok(text) => (text, notes.pop()),
+        Err(mut diagnostic) => {
+            diagnostic.severity = Severity::Warning;
+            (String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}").into(), Some(diagnostic))
+        }
     }
 }
 

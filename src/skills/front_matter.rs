@@ -13,7 +13,7 @@
 //! assert_eq!((file.diagnostics[0].code.as_ref(), file.diagnostics[0].line), ("repaired", Some(3)));
 //! ```
 
-mod decode;
+pub(crate) mod decode;
 mod entries;
 mod fence;
 mod repair;

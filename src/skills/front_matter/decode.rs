@@ -4,7 +4,7 @@ use crate::layers::Diagnostic;
 use std::borrow::Cow;
 
 /// A file's text, without its byte order mark.
-pub(super) fn decode<'a>(bytes: &'a [u8], complete: bool, notes: &mut Vec<Diagnostic>) -> Result<Cow<'a, str>, Diagnostic> {
+pub(crate) fn decode<'a>(bytes: &'a [u8], complete: bool, notes: &mut Vec<Diagnostic>) -> Result<Cow<'a, str>, Diagnostic> {
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest, 3, complete),
         [0xFF, 0xFE, rest @ ..] => utf16(rest, "UTF-16LE", u16::from_le_bytes, complete, notes),
