@@ -36,34 +36,42 @@ impl Section for DynamicRepositoryContext {
     fn name(&self) -> &'static str {
         NAME
     }
-    fn add(&self, _: &Turn, prompt: &mut Prompt) {
+    fn add(&self, turn: &Turn, prompt: &mut Prompt) {
+        let is_told = turn.told(NAME).is_some();
         prompt.add_later(Tier::Turn, || {
             let (workspace, max_chars) = (self.workspace.clone(), self.max_chars.get());
+            let directory = vec![directory_line(&workspace)];
             let looked_up = off_the_executor(move || look_up(&workspace));
+            let fragment = move |lines: Vec<String>| {
+                let fragment = Fragment::new(NAME, Status::new(lines)).limit(Limit::Chars(max_chars));
+                Entry::from(fragment.trust(Trust::Repository).source(Source::Probe))
+            };
             async move {
                 let status = looked_up.await.unwrap_or_else(|| Err(Diagnostic::warning("probe-failed", "the git status probe failed")));
                 match status {
-                    Ok(status) => {
-                        let fragment = Fragment::new(NAME, status).limit(Limit::Chars(max_chars));
-                        vec![Entry::from(fragment.trust(Trust::Repository).source(Source::Probe))]
-                    }
+                    Ok(lines) => vec![fragment(lines)],
                     // Silence: that git did not answer in time does not make anything gone.
-                    Err(diagnostic) => vec![diagnostic.into()],
+                    Err(diagnostic) if is_told => vec![diagnostic.into()],
+                    Err(diagnostic) => vec![diagnostic.into(), fragment(directory)],
                 }
             }
         });
     }
 }
 
-fn look_up(workspace: &Workspace) -> Result<Status, Diagnostic> {
+fn directory_line(workspace: &Workspace) -> String {
+    format!("Working directory: {}", escape::path(&workspace.directory().to_string_lossy()))
+}
+
+fn look_up(workspace: &Workspace) -> Result<Vec<String>, Diagnostic> {
     let directory = workspace.directory();
     let is_repository = workspace.is_trusted() && directory.ancestors().any(|folder| folder.join(".git").exists());
-    let mut lines = vec![format!("Working directory: {}", escape::path(&directory.to_string_lossy()))];
+    let mut lines = vec![directory_line(workspace)];
     if is_repository {
         let printed = git(directory, &["status", "--porcelain=v1", "--branch", "--untracked-files=normal"])?;
         lines.extend(status_lines(&printed));
     }
-    Ok(Status::new(lines))
+    Ok(lines)
 }
 
 /// Runs git so that it takes no lock, asks nothing, pages nothing and starts no monitor.
