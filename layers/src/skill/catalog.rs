@@ -222,13 +222,18 @@ impl Text for Catalog {
             return Fitted::whole(&*self.whole);
         }
         let all = |detail: Detail| Some(self.render(detail, |_| true, 0)).filter(|text| room.holds(text));
-        let shortened = largest(self.longest_description, |chars| all(Detail::Description(chars)));
-        let shortened = shortened.filter(|(chars, _)| *chars >= SHORTEST_DESCRIPTION).map(|(_, text)| text);
-        let with_all = shortened.or_else(|| all(Detail::Sources)).or_else(|| all(Detail::Name)).or_else(|| all(Detail::Id));
-        match with_all.map(|text| (text, 0)).or_else(|| self.fit_skills(room)) {
-            Some((text, omitted)) => Fitted::cut(text).without_items(omitted),
-            None => Fitted::cut("").without_items(self.skills.len()),
-        }
+        // From the least up: where not even the ids fit, nothing longer is tried.
+        let Some(ids) = all(Detail::Id) else {
+            return match self.fit_skills(room) {
+                Some((text, omitted)) => Fitted::cut(text).without_items(omitted),
+                None => Fitted::cut("").without_items(self.skills.len()),
+            };
+        };
+        let shortened = all(Detail::Description(SHORTEST_DESCRIPTION))
+            .and_then(|_| largest(self.longest_description, |chars| all(Detail::Description(chars))))
+            .filter(|(chars, _)| *chars >= SHORTEST_DESCRIPTION)
+            .map(|(_, text)| text);
+        Fitted::cut(shortened.or_else(|| all(Detail::Sources)).or_else(|| all(Detail::Name)).unwrap_or(ids))
     }
 
     /// The skills that are new or described anew. Where skills only went there is nothing to say.
