@@ -52,7 +52,7 @@ impl Show {
         let loaded = self.workspace.load(&environment, &workspace)?;
         let rows: Vec<&ConfigValue> = loaded.values.rows().iter().filter(|row| !self.changed || !row.is_default).collect();
         if self.json {
-            return Ok(terminal.print_exactly(&terminal::json(&rows)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&rows)?)?);
         }
         terminal.print(&listing(&rows))?;
         terminal.diagnostics(&loaded.findings);
@@ -91,7 +91,7 @@ impl Check {
         let (environment, workspace) = self.workspace.open()?;
         let findings = self.workspace.findings(&environment, &workspace);
         if self.json {
-            terminal.print_exactly(&terminal::json(&findings)?)?;
+            terminal::print_exactly(&terminal::json(&findings)?)?;
         } else {
             for finding in &findings {
                 terminal.print(&terminal::finding(finding))?;

@@ -22,7 +22,7 @@ impl Explain {
     pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
         let assembled = self.turn.assemble(terminal)?;
         if self.json {
-            return Ok(terminal.print_exactly(&terminal::json(&assembled.manifest)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&assembled.manifest)?)?);
         }
         let table = table(&assembled.manifest, terminal.width());
         terminal.print(&table)?;

@@ -138,6 +138,6 @@ impl Render {
         let assembled = self.turn.assemble(terminal)?;
         terminal.diagnostics(&assembled.manifest.diagnostics);
         let text = if assembled.is_text { bodies::as_text(&assembled.body) } else { terminal::json(&assembled.body)? };
-        Ok(terminal.print_exactly(&text)?)
+        Ok(terminal::print_exactly(&text)?)
     }
 }

@@ -71,7 +71,7 @@ impl List {
         let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots()? };
         let list = skills.snapshot().list();
         if self.json {
-            return Ok(terminal.print_exactly(&terminal::json(&list)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&list)?)?);
         }
         if list.skills.is_empty() {
             terminal.say("There are no skills. They are looked for in:");
@@ -141,7 +141,7 @@ impl Info {
         let assembly = self.workspace.assembly(terminal)?;
         let manifest = manifest(&assembly, &self.id)?;
         if self.json {
-            return Ok(terminal.print_exactly(&terminal::json(&manifest)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&manifest)?)?);
         }
         terminal.print(&card(&manifest))?;
         terminal.diagnostics(&manifest.diagnostics);
@@ -203,6 +203,6 @@ impl Show {
         let text = wait(skill.content.load())?.map_err(Failure::failed)?;
         terminal.diagnostics(&text.diagnostics);
         let arguments = (!self.arguments.is_empty()).then(|| self.arguments.join(" "));
-        Ok(terminal.print_exactly(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
+        Ok(terminal::print_exactly(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
     }
 }

@@ -35,12 +35,6 @@ impl Terminal {
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
         print(&mut self.data, text)
     }
-    /// Data for a program, or a prompt: byte for byte, but for a terminal, which it must not steer. Not through the stream that drops colours, since
-    /// that takes characters out of the text too.
-    pub(super) fn print_exactly(&mut self, text: &str) -> io::Result<()> {
-        let mut stdout = io::stdout().lock();
-        if stdout.is_terminal() { print(&mut stdout, &printable(text)) } else { print(&mut stdout, text) }
-    }
     /// Talk.
     pub(super) fn say(&mut self, text: &str) {
         // Where talk can't be written there is no one to tell.
@@ -81,6 +75,13 @@ impl Terminal {
         let text = finding(diagnostic).replacen(&severity, &format!("{style}{severity}{style:#}"), 1);
         self.say(&text);
     }
+}
+
+/// Data for a program, or a prompt: byte for byte, but for a terminal, which it must not steer. Not through the stream that drops colours, since
+/// that takes characters out of the text too.
+pub(super) fn print_exactly(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if stdout.is_terminal() { print(&mut stdout, &printable(text)) } else { print(&mut stdout, text) }
 }
 
 /// Ended by one line end. Who stops reading has read enough.
