@@ -102,7 +102,7 @@ impl Texts {
             return Ok(text.clone());
         }
         let (bytes, is_cut) = read_bounded(&file, max_bytes).map_err(|reason| unreadable(&reason))?;
-        let (text, mut diagnostic) = decoded(&bytes, !is_cut);
+        let (text, mut diagnostic) = decoded(&bytes, !is_cut).map_err(|diagnostic| diagnostic.at(shown.clone()))?;
         if is_cut {
             diagnostic = Some(Diagnostic::warning("file-cut", format!("is over {max_bytes} bytes; the rest was not read")));
         }
@@ -115,15 +115,15 @@ impl Texts {
     }
 }
 
-/// The text of a file that a person wrote, whatever its editor saved it as. What is no text is shown as such: a NUL is in no prompt that every
-/// provider takes.
-fn decoded(bytes: &[u8], complete: bool) -> (Cow<'_, str>, Option<Diagnostic>) {
+/// The text of a file that a person wrote, whatever its editor saved it as. Bytes that are no UTF-8 are shown as such; a file that holds a NUL is no
+/// text, and not every provider takes one.
+fn decoded(bytes: &[u8], complete: bool) -> Result<(Cow<'_, str>, Option<Diagnostic>), Diagnostic> {
     let mut notes = Vec::new();
     match decode(bytes, complete, &mut notes) {
-        Ok(text) => (text, notes.pop()),
+        Ok(text) => Ok((text, notes.pop())),
         Err(mut diagnostic) => {
             diagnostic.severity = Severity::Warning;
-            (String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}").into(), Some(diagnostic))
+            if bytes.contains(&0) { Err(diagnostic) } else { Ok((String::from_utf8_lossy(bytes), Some(diagnostic))) }
         }
     }
 }

@@ -56,6 +56,12 @@ fn utf16(
         let c = decoded.map_err(|_| {
             Diagnostic::error("not-utf8", format!("the file is {name}, but at offset {offset} it is broken; save it as UTF-8"))
         })?;
+        if c == '\0' {
+            return Err(Diagnostic::error(
+                "not-text",
+                format!("the file is {name}, and has a NUL at offset {offset}: this is no text file"),
+            ));
+        }
         offset += 2 * c.len_utf16();
         text.push(c);
     }
