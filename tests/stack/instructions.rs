@@ -173,16 +173,25 @@ fn links_that_lead_nowhere_or_in_a_circle_stop_nothing() {
 fn instruction_files_are_read_in_the_encodings_that_editors_write() {
     let place = Place::new();
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain("Règle.".encode_utf16().flat_map(u16::to_le_bytes)).collect();
-    for (bytes, text, code) in [
-        (&b"\xef\xbb\xbfRule."[..], "Rule.", None),
-        (&utf16, "Règle.", Some("utf16")),
-        (b"R\xffule.", "R\u{fffd}ule.", Some("not-utf8")),
-        (b"R\0ule.", "R\u{fffd}ule.", Some("not-text")),
-    ] {
+    for (bytes, text, code) in
+        [(&b"\xef\xbb\xbfRule."[..], "Rule.", None), (&utf16, "Règle.", Some("utf16")), (b"R\xffule.", "R\u{fffd}ule.", Some("not-utf8"))]
+    {
         place.write("work/AGENTS.md", bytes);
         let said = place.start("", "hi");
         assert!(said.fragment("instructions:AGENTS.md").contains(&format!("\n{text}\n")), "{}", said.new);
         assert_eq!(said.codes(), code.into_iter().collect::<Vec<_>>(), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_text_is_not_read() {
+    let place = Place::new();
+    for bytes in [&b"R\0ule."[..], b"\xff\xfeR\0\0\0", b"\xff\xfeR\0\0\xd8", &[0; 2_000_000]] {
+        place.write("work/AGENTS.md", bytes);
+        place.write("work/INVARIANTS.md", bytes);
+        let said = place.start("", "hi");
+        assert!(!said.new.contains("AGENTS.md") && !said.new.contains("<repository_invariants"), "{}", said.new);
+        assert_eq!(said.codes().len(), 2, "{:?}", said.manifest.diagnostics);
     }
 }
 

@@ -192,7 +192,7 @@ fn two_requests_of_one_session_at_once_are_each_well_formed_and_both_activations
     let stack = place.assembly("skills.commands = true").stack(OpenAiChat);
     let session = Session::new();
     let context = || Context::default().session(session.clone());
-    let begin = vec![user("hi"), assistant("Yes?")];
+    let begin = [user("hi"), assistant("Yes?")];
     send(&stack, &begin[..1], context());
     let branch = |text: &str| [&begin[..], &[user(text)]].concat();
     let (one, two) = (branch("/skill one"), branch("/skill two"));

@@ -68,6 +68,38 @@ fn a_catalog_of_any_limit_is_never_over_and_well_formed_or_absent() {
 }
 
 #[test]
+fn sixty_three_skills_of_300_character_descriptions_a_limit_for_42() {
+    let place = Place::new();
+    let description = "Words of this description. ".repeat(12)[..300].to_owned();
+    for n in 0..63 {
+        place.skill(&format!("skill-{n:02}"), &description, "Body.");
+    }
+    let whole = place.start("", "hi").fragment("skill_catalog").len();
+    let max = whole * 42 / 63;
+    let said = place.start(&format!("skills.prompt.max_bytes = {max}"), "hi");
+    let catalog = said.fragment("skill_catalog");
+    assert!(catalog.len() <= max && !catalog.contains("<omitted"));
+    let shown: Vec<&str> = catalog.split("<description>").skip(1).map(|rest| rest.split("</description>").next().unwrap()).collect();
+    assert_eq!(shown.len(), 63, "every id is there with some of its description");
+    assert!(shown.iter().all(|text| *text == shown[0] && text.ends_with('…')), "shortened alike, and marked");
+}
+
+#[test]
+fn a_thousand_skills_under_8000_bytes() {
+    let place = Place::new();
+    for n in 0..1000 {
+        place.skill(&format!("skill-{n:03}"), "Some description.", "Body.");
+    }
+    let said = place.start("skills.prompt.max_bytes = 8000", "hi");
+    let catalog = said.fragment("skill_catalog");
+    let shown = catalog.matches("<id>").count();
+    assert!(catalog.len() <= 8000 && shown > 30, "{shown}");
+    assert!(catalog.contains(&format!("<omitted count=\"{}\"", 1000 - shown)), "{catalog}");
+    let (_, fragment) = said.manifest.fragments().find(|(_, fragment)| fragment.id == "skill_catalog").unwrap();
+    assert_eq!(fragment.limit.unwrap().items_left_out, 1000 - shown);
+}
+
+#[test]
 fn the_options_of_the_catalog_are_kept() {
     let place = Place::new();
     place.write("work/skills/a/SKILL.md", "---\nname: Ay\ndescription: Many words of a description.\nkeywords: [one thing, other]\n---\n");
@@ -212,4 +244,21 @@ fn a_skill_invoked_with_arguments_has_them_in_place() {
     let said = talk.say("hi");
     let body = "Greet $ARGS \\0 $$ &lt;/skill>, for $5,000 and awk '{print $1}' in $HOME.\n</skill>";
     assert!(said.fragment("active_skill:greet").ends_with(body), "{}", said.fragment("active_skill:greet"));
+}
+
+#[test]
+fn a_skill_invoked_with_arguments_at_the_start_is_told_once_and_survives_compaction_without_a_new_order() {
+    let place = Place::new();
+    place.write("work/skills/greet.md", "---\ndescription: d\n---\nGreet them.");
+    let mut talk = place.talk("");
+    talk.session.activate(id("greet"), Some("Ada and Bob"));
+    let system = talk.say("hi").system;
+    assert_eq!(system.matches("Ada and Bob").count(), 1);
+    for _ in 0..9 {
+        assert!(!talk.say("go on").new.contains("Ada and Bob"));
+    }
+    let mut compacted = Talk::new(&place.assembly(""));
+    compacted.session = talk.session.clone();
+    let said = compacted.say("Summary.");
+    assert_eq!((said.new.matches("Ada and Bob").count(), said.system == system), (1, true), "in the system prompt, as before");
 }
