@@ -4,6 +4,7 @@ use tower_prompt::config::{Config, Loader};
 use tower_prompt::{Environment, Workspace};
 
 /// The findings in `text`, as an unnamed file's are told: without the name of the source.
+/// But for keys that nothing acts on yet: which those are changes from version to version.
 fn findings(text: &str) -> Vec<String> {
     let environment = Environment::new("/nowhere").variable("BCODE_CONFIG_TOML", text);
     let workspace = Workspace::at("/nowhere");
@@ -11,7 +12,8 @@ fn findings(text: &str) -> Vec<String> {
         Ok(loaded) => loaded.findings,
         Err(error) => error.findings().to_vec(),
     };
-    found.iter().map(|finding| finding.to_string().replace("BCODE_CONFIG_TOML:", "")).collect()
+    let found = found.iter().filter(|finding| finding.code != "without-effect");
+    found.map(|finding| finding.to_string().replace("BCODE_CONFIG_TOML:", "")).collect()
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn instruction_files_are_read_in_the_encodings_that_editors_write() {
 #[test]
 fn a_file_that_is_no_text_is_not_read() {
     let place = Place::new();
-    for bytes in [&b"R\0ule."[..], b"\xff\xfeR\0\0\0", b"\xff\xfeR\0\0\xd8", &[0; 2_000_000]] {
+    for bytes in [&b"R\0ule."[..], b"\xff\xfeR\0\0\0", b"\xff\xfeR\0\0\xd8", &vec![0; 2_000_000]] {
         place.write("work/AGENTS.md", bytes);
         place.write("work/INVARIANTS.md", bytes);
         let said = place.start("", "hi");
