@@ -51,8 +51,8 @@ pub(super) struct Show {
     workspace: WorkspaceOptions,
     /// The skill's id, or a name that it alone bears
     id: String,
-    /// What it is invoked with
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// What it is invoked with; behind `--` where it begins with a hyphen
+    #[arg(value_name = "ARGS")]
     arguments: Vec<String>,
 }
 
