@@ -166,9 +166,8 @@ impl Memory {
     pub(crate) fn known_places(&self, conversation: &Conversation) -> usize {
         let (mut chain, mut results, mut known) = (Anchor::default(), None, 0);
         for message in &conversation.messages {
-            let Some(read) = self.read_one(chain, results.as_ref(), message) else { continue };
+            let Ok(read) = self.read_one(chain, results.take().as_ref(), message) else { continue };
             chain = self.key.chain(chain, read.digest);
-            results = None;
             if message.role != Role::Assistant {
                 if !self.knows(chain) {
                     break;
@@ -187,18 +186,18 @@ impl Memory {
         // The results right before, until our text behind them was found.
         let mut results: Option<Place> = None;
         conversation.messages.retain_mut(|message| {
-            let at = message.at;
-            let Some(read) = self.read_one(chain, results.as_ref(), message) else {
-                reading.removals.push(Removal::Message { at });
-                results = None;
-                return false;
+            let read = match self.read_one(chain, results.take().as_ref(), message) {
+                Ok(read) => read,
+                Err(removal) => {
+                    reading.removals.push(removal);
+                    return false;
+                }
             };
             reading.removals.extend(read.removals);
             if let Some(bare) = read.bare {
                 *message = bare;
             }
             chain = self.key.chain(chain, read.digest);
-            results = None;
             if message.role != Role::Assistant {
                 let place = Place::new(chain, message, read.digest);
                 results = (message.role == Role::Tool).then(|| place.clone());
@@ -209,11 +208,11 @@ impl Memory {
         reading
     }
 
-    /// A message as the caller wrote it; `None` where all of it is ours.
-    fn read_one(&self, chain: Anchor, results: Option<&Place>, message: &Message) -> Option<Read> {
+    /// A message as the caller wrote it; where all of it is ours, what takes it away.
+    fn read_one(&self, chain: Anchor, results: Option<&Place>, message: &Message) -> Result<Read, Removal> {
         let mut read = Read { digest: self.key.message(message), bare: None, removals: Vec::new() };
         if message.role != Role::User {
-            return Some(read);
+            return Ok(read);
         }
         // A message known as it stands is the caller's, whatever it holds.
         if let Some(before) = results
@@ -222,8 +221,9 @@ impl Memory {
         {
             let mut bare = message.clone();
             bare.texts.remove(0);
-            if matches!(removal, Removal::Message { .. }) {
-                return None;
+            // Of a message that holds results and our text alone, nothing was the user's: there is no place.
+            if bare.texts.is_empty() && bare.media.is_empty() {
+                return Err(removal);
             }
             read.removals.push(removal);
             read.digest = self.key.message(&bare);
@@ -236,7 +236,7 @@ impl Memory {
             read.removals.push(ending.removal);
             (read.digest, read.bare) = (digest, Some(ending.bare));
         }
-        Some(read)
+        Ok(read)
     }
 
     /// Our text behind results stands first in what follows them: in the same message, or as a message of its own.
