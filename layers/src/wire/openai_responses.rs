@@ -10,7 +10,7 @@
 //! what is new.
 
 use super::json::{self, PartKind, Parts};
-use super::{Conversation, Edits, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
 use serde_json::{Value, json};
 use std::mem;
 
@@ -39,10 +39,13 @@ fn message_item(parts: Vec<Value>) -> Value {
     json!({"type": "message", "role": "user", "content": parts})
 }
 
-fn held_by_provider(request: &Value) -> Option<String> {
-    let conversation = request.get("conversation").and_then(|held| held.as_str().or_else(|| held.get("id")?.as_str()));
-    let named = request.get("previous_response_id").and_then(Value::as_str).or(conversation)?;
-    Some(named.to_owned())
+fn held_by_provider(request: &Value) -> Option<HeldHistory> {
+    if let Some(response) = request.get("previous_response_id").and_then(Value::as_str) {
+        return Some(HeldHistory::Fixed(response.to_owned()));
+    }
+    let conversation = request.get("conversation")?;
+    let name = conversation.as_str().or_else(|| conversation.get("id")?.as_str())?;
+    Some(HeldHistory::Growing(name.to_owned()))
 }
 
 impl Wire<Value> for OpenAiResponses {

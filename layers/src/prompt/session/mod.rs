@@ -100,7 +100,7 @@ impl Session {
 
     pub(crate) fn open(&self, mut conversation: Conversation, context: Context, settings: &Settings, is_named: bool) -> (Turn, Opened) {
         let mut state = self.lock();
-        let seed = conversation.held_by_provider.as_deref().map(|name| state.seed(name));
+        let seed = state.seed(&conversation);
         let reading = state.memory.read(&mut conversation, seed.unwrap_or_default());
         let places = reading.places;
         let round = state.round(&places, seed, &context);

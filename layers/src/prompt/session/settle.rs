@@ -32,6 +32,9 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
                 settled = true;
             }
             state.note_last(&opened.places);
+            if let Some((held, seed)) = turn.conversation.held_by_provider.as_ref().zip(opened.seed) {
+                state.note_held(held.name(), seed, here.anchor);
+            }
         }
     }
     let newest = state.newest(&opened.places).or(opened.seed);

@@ -8,7 +8,7 @@ use crate::prompt::fragment::FragmentId;
 use crate::prompt::manifest::RenderedFragment;
 use crate::prompt::{Context, Purpose, Round};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
-use crate::wire::Role;
+use crate::wire::{Conversation, HeldHistory, Role};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
@@ -64,6 +64,16 @@ pub(super) struct Entry {
     used: u64,
 }
 
+/// A history that the provider holds under a name.
+#[derive(Clone)]
+struct Held {
+    name: String,
+    /// What a request that names it goes on from.
+    at: Anchor,
+    /// The last request that named it: where it went on from, and the place that it settled.
+    last: Option<(Anchor, Anchor)>,
+}
+
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) memory: Memory,
@@ -79,8 +89,8 @@ pub(super) struct State {
     by_host: ActiveSkills,
     /// Switched off while requests may be under way that still count on it.
     switched_off: HashSet<SkillId>,
-    /// Places that response ids name, the oldest first.
-    bookmarks: Vec<(String, Anchor)>,
+    /// Where histories stand that the provider holds, the oldest first.
+    bookmarks: Vec<Held>,
     values: HashMap<u64, Vec<Weak<str>>>,
     max_places: usize,
     clock: u64,
@@ -128,21 +138,33 @@ impl State {
             self.former_systems.push(system.text);
         }
     }
-    pub(super) fn bind(&mut self, response: &str, anchor: Anchor) {
-        self.bookmarks.retain(|(name, _)| name != response);
+    pub(super) fn bind(&mut self, name: &str, at: Anchor) {
+        self.bookmarks.retain(|held| held.name != name);
         if self.bookmarks.len() == BOOKMARKS {
             self.bookmarks.remove(0);
         }
-        self.bookmarks.push((response.to_owned(), anchor));
+        self.bookmarks.push(Held { name: name.to_owned(), at, last: None });
     }
-    /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last.
-    pub(super) fn seed(&mut self, name: &str) -> Anchor {
-        if let Some((_, anchor)) = self.bookmarks.iter().find(|(bound, _)| bound == name) {
-            return *anchor;
+    /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last. One that grows under
+    /// its name goes on behind its own last place, but for the same request again, which is at the place where it was.
+    pub(super) fn seed(&mut self, conversation: &Conversation) -> Option<Anchor> {
+        let history = conversation.held_by_provider.as_ref()?;
+        let name = history.name();
+        let Some(held) = self.bookmarks.iter().find(|held| held.name == name) else {
+            let at = self.last.unwrap_or_else(|| self.memory.key.named(name));
+            self.bind(name, at);
+            return Some(at);
+        };
+        let Some((from, place)) = held.last.filter(|_| matches!(history, HeldHistory::Growing(_))) else { return Some(held.at) };
+        let places = self.memory.read(&mut conversation.clone(), from).places;
+        let is_the_same = places.last().is_some_and(|here| here.anchor == place);
+        Some(if is_the_same { from } else { place })
+    }
+    /// A request that goes on from `seed`, in the history of this name, was settled at `place`.
+    pub(super) fn note_held(&mut self, name: &str, seed: Anchor, place: Anchor) {
+        if let Some(held) = self.bookmarks.iter_mut().find(|held| held.name == name) {
+            held.last = Some((seed, place));
         }
-        let anchor = self.last.unwrap_or_else(|| self.memory.key.named(name));
-        self.bind(name, anchor);
-        anchor
     }
 
     // ---- what is there
