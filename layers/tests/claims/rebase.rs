@@ -80,6 +80,17 @@ async fn a_former_system_text_is_taken_off_what_a_caller_kept() {
 }
 
 #[tokio::test]
+async fn a_former_system_text_that_begins_with_the_new_one_is_taken_off_whole() {
+    let host = host(OpenAiChat);
+    let first = host.send(&[system("HOST"), user("one")]).await;
+    host.session.rebase();
+    *host.fact.lock().unwrap() = "";
+    let again = host.send(&messages(&first)).await;
+    assert_eq!(texts(&again)[0], "BASE\n\nHOST");
+    assert_eq!(again, host.send(&messages(&again)).await);
+}
+
+#[tokio::test]
 async fn behind_a_rebase_a_fact_whose_base_is_gone_is_said_whole() {
     let host = host(OpenAiChat);
     let mut history = vec![user("one")];
