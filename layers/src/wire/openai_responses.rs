@@ -35,7 +35,7 @@ fn item_kind(item: &Value) -> &str {
     }
 }
 
-fn message_item(parts: Vec<Value>) -> Value {
+fn message_item(parts: &Value) -> Value {
     json!({"type": "message", "role": "user", "content": parts})
 }
 
@@ -105,15 +105,10 @@ impl Wire<Value> for OpenAiResponses {
             }
         }
         match request.get_mut("input") {
-            Some(input @ Value::String(_)) => {
-                if !edits.leaves(0) {
-                    let mut content = input.take();
-                    PARTS.edit(&mut content, 0, edits, false);
-                    *input = match content {
-                        Value::Array(parts) => Value::Array(vec![message_item(parts)]),
-                        text => text,
-                    };
-                }
+            Some(input @ Value::String(_)) if !edits.leaves(0) => {
+                let mut content = input.take();
+                PARTS.edit(&mut content, 0, edits, false);
+                *input = if content.is_array() { json!([message_item(&content)]) } else { content };
             }
             Some(Value::Array(items)) => {
                 let old = mem::take(items);
@@ -130,7 +125,7 @@ impl Wire<Value> for OpenAiResponses {
                         items.push(item);
                     }
                     let behind = edits.appends_at(at).iter().filter(|append| append.spot == Spot::NewMessage);
-                    items.extend(behind.map(|append| message_item(vec![PARTS.text(&append.text)])));
+                    items.extend(behind.map(|append| message_item(&json!([PARTS.text(&append.text)]))));
                 }
             }
             _ => {}

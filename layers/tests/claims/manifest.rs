@@ -19,7 +19,7 @@ fn layer(_: &Turn, prompt: &mut Prompt) {
 fn conversation(format: Format, count: usize) -> Value {
     let texts = ["one", "ok", "two", "done", "three"];
     let list = |field: &str, model: &str, content: &dyn Fn(&str) -> Value| -> Value {
-        let role = |n: usize| if n % 2 == 0 { "user" } else { model };
+        let role = |n: usize| if n.is_multiple_of(2) { "user" } else { model };
         texts[..count].iter().enumerate().map(|(n, text)| json!({"role": role(n), field: content(text)})).collect()
     };
     match format {

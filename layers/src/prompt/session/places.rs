@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// Of all messages up to a place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Anchor(u128);
 
 /// Of one message, or of a message and our text behind it.
@@ -108,12 +108,6 @@ impl AnchorKey {
     }
 }
 
-impl Default for Anchor {
-    fn default() -> Self {
-        Self(0)
-    }
-}
-
 /// What a session remembers of what it read and sent, as hashes, each counted by the entries that rely on it.
 #[derive(Clone)]
 pub(crate) struct Memory {
@@ -143,7 +137,7 @@ impl Memory {
         *self.read.entry(anchor).or_default() += 1;
     }
     pub(crate) fn forget_read(&mut self, anchor: Anchor) {
-        release(&mut self.read, anchor);
+        release(&mut self.read, &anchor);
     }
     /// Notes that `text` was sent behind `place`; what is returned forgets it again.
     pub(crate) fn remember_sent(&mut self, place: &Place, text: &str) -> u128 {
@@ -152,7 +146,7 @@ impl Memory {
         pair
     }
     pub(crate) fn forget_sent(&mut self, pair: u128) {
-        release(&mut self.sent, pair);
+        release(&mut self.sent, &pair);
     }
 
     fn pair(&self, message: Digest, text: &str) -> Digest {
@@ -263,11 +257,11 @@ impl Memory {
     }
 }
 
-fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
+fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(&key);
+            counts.remove(key);
         }
     }
 }

@@ -231,7 +231,7 @@ impl Said<'_> {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&format!("{BLOCK_START}{}\">\n", trust.as_str()));
+            text.extend([BLOCK_START, trust.as_str(), "\">\n"]);
             for piece in of_trust() {
                 let inside = escape::inside_context(&piece.text);
                 rendered.push(self.rendered(piece, &inside, text.len()));
