@@ -59,7 +59,7 @@ fn converse(seed: u64) -> Result<usize, String> {
 #[test]
 fn in_random_conversations_each_request_extends_the_ones_before_and_says_what_is_true() {
     let number = |name: &str, default: u64| std::env::var(name).map_or(default, |n| n.parse().expect("a number"));
-    let (first, cases) = (number("FIRST", 0), number("CASES", 400));
+    let (first, cases) = (number("FIRST", 0), number("CASES", 300));
     let (mut places, mut faults) = (0, Vec::new());
     for seed in first..first + cases {
         match std::panic::catch_unwind(|| converse(seed)).unwrap_or_else(|_| Err(format!("seed {seed} panicked"))) {

@@ -138,6 +138,26 @@ async fn where_the_tail_takes_no_text_it_follows_at_the_next_place() {
     assert_eq!(texts(&chat.stack.finish(next).await), ["borrow", "files", "done", &behind("two", "BODY OF rust")]);
 }
 
+#[tokio::test]
+async fn a_conversation_that_goes_on_where_no_text_stands_behind_results_is_told_anew_what_stood_there() {
+    let chat = chat(OpenAiChat);
+    let mut history = vec![user("one"), calls("c"), result("c")];
+    chat.session.activate(id("rust"), None);
+    chat.send(&history[..1]).await;
+    chat.session.activate(id("sql"), None);
+    let sent = chat.send(&history).await;
+    assert_eq!(texts(&sent), [&behind("one", "BODY OF rust"), "files", &ours("BODY OF sql")]);
+    let strict = Chat { stack: chat.stack.clone().for_wire(StrictResults), session: chat.session.clone(), world: World::default() };
+    assert_eq!(texts(&strict.send(&history).await), [&behind("one", "BODY OF rust"), "files"]);
+    history.extend([says("done"), user("two")]);
+    let next = strict.send(&history).await;
+    assert_eq!(texts(&next), [&behind("one", "BODY OF rust"), "files", "done", &behind("two", "BODY OF sql")]);
+    assert_eq!(next, strict.send(&history).await);
+    // back again, what was sent there still begins the request
+    let back = chat.send(&history).await;
+    assert_eq!(messages(&back)[..4], messages(&sent));
+}
+
 // ---- a bound
 
 fn bound(places: usize) -> Session {

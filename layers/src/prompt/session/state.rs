@@ -53,6 +53,8 @@ pub(super) struct System {
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) parent: Option<Anchor>,
+    /// Of its place.
+    pub(super) role: Role,
     pub(super) text: Arc<str>,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
@@ -72,6 +74,13 @@ struct Held {
     at: Anchor,
     /// The last request that named it: where it went on from, and the place that it settled.
     last: Option<(Anchor, Anchor)>,
+}
+
+impl Entry {
+    /// Its text may stand where it was put. A conversation that goes on in another format may hold a text behind results where none may be.
+    pub(super) fn stands_in(&self, conversation: &Conversation) -> bool {
+        !(conversation.results_stand_alone && self.role == Role::Tool)
+    }
 }
 
 #[derive(Clone)]
@@ -206,9 +215,10 @@ impl State {
         let with = |anchor: Anchor| self.entries.get(&anchor).map(|entry| (anchor, entry));
         std::iter::successors(newest.and_then(with), move |(_, entry)| entry.parent.and_then(with))
     }
-    pub(super) fn told(&self, newest: Option<Anchor>) -> Told {
+    /// What a branch was told, as a request in this format shows it.
+    pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation) -> Told {
         let mut told = Values::new();
-        for (_, entry) in self.branch(newest) {
+        for (_, entry) in self.branch(newest).filter(|(_, entry)| entry.stands_in(conversation)) {
             for (id, value) in &entry.values {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
@@ -253,7 +263,7 @@ impl State {
         let sent = (!entry.text.is_empty()).then(|| self.memory.remember_sent(here, &entry.text));
         let NewEntry { parent, text, fragments, values, active } = entry;
         let (made, used) = (self.clock, self.clock);
-        self.entries.insert(here.anchor, Entry { parent, text, fragments, values, active, read, sent, made, used });
+        self.entries.insert(here.anchor, Entry { parent, role: here.role, text, fragments, values, active, read, sent, made, used });
     }
 
     pub(super) fn note_last(&mut self, places: &[Place]) {
