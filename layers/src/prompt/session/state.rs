@@ -69,7 +69,8 @@ pub(super) struct Entry {
 /// A history that the provider holds under a name.
 #[derive(Clone)]
 struct Held {
-    name: String,
+    /// As a hash: a name may be long (all tokens of a history).
+    name: Anchor,
     /// What a request that names it goes on from.
     at: Anchor,
     /// The last request that named it: where it went on from, and the place that it settled.
@@ -148,20 +149,21 @@ impl State {
         }
     }
     pub(super) fn bind(&mut self, name: &str, at: Anchor) {
+        let name = self.memory.key.named(name);
         self.bookmarks.retain(|held| held.name != name);
         if self.bookmarks.len() == BOOKMARKS {
             self.bookmarks.remove(0);
         }
-        self.bookmarks.push(Held { name: name.to_owned(), at, last: None });
+        self.bookmarks.push(Held { name, at, last: None });
     }
     /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last. One that grows under
     /// its name goes on behind its own last place, but for the same request again, which is at the place where it was.
     pub(super) fn seed(&mut self, conversation: &Conversation) -> Option<Anchor> {
         let history = conversation.held_by_provider.as_ref()?;
-        let name = history.name();
+        let name = self.memory.key.named(history.name());
         let Some(held) = self.bookmarks.iter().find(|held| held.name == name) else {
-            let at = self.last.unwrap_or_else(|| self.memory.key.named(name));
-            self.bind(name, at);
+            let at = self.last.unwrap_or(name);
+            self.bind(history.name(), at);
             return Some(at);
         };
         let Some((from, place)) = held.last.filter(|_| matches!(history, HeldHistory::Growing(_))) else { return Some(held.at) };
@@ -171,6 +173,7 @@ impl State {
     }
     /// A request that goes on from `seed`, in the history of this name, was settled at `place`.
     pub(super) fn note_held(&mut self, name: &str, seed: Anchor, place: Anchor) {
+        let name = self.memory.key.named(name);
         if let Some(held) = self.bookmarks.iter_mut().find(|held| held.name == name) {
             held.last = Some((seed, place));
         }
