@@ -239,7 +239,7 @@ impl Prompt {
 
 impl std::fmt::Debug for Prompt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish()
+        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish_non_exhaustive()
     }
 }
 

@@ -100,7 +100,7 @@ impl Session {
 
     pub(crate) fn open(&self, mut conversation: Conversation, context: Context, settings: &Settings, is_named: bool) -> (Turn, Opened) {
         let mut state = self.lock();
-        let seed = conversation.held_by_provider.as_deref().map(|name| state.seed(name));
+        let seed = state.seed(&conversation);
         let reading = state.memory.read(&mut conversation, seed.unwrap_or_default());
         let places = reading.places;
         let round = state.round(&places, seed, &context);
@@ -108,7 +108,7 @@ impl Session {
         // A compacted history may hold nothing of its branch; the last request says which it was.
         let mut active = state.active_at(if round == Round::Compacted { state.last() } else { held });
         active.merge(state.active_by_host());
-        let told = state.told(held);
+        let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);

@@ -32,11 +32,14 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
                 settled = true;
             }
             state.note_last(&opened.places);
+            if let Some((held, seed)) = turn.conversation.held_by_provider.as_ref().zip(opened.seed) {
+                state.note_held(held.name(), seed, here.anchor);
+            }
         }
     }
     let newest = state.newest(&opened.places).or(opened.seed);
     state.touch(newest);
-    let (appends, mut texts) = put_back(state, &opened.places, settled);
+    let (appends, mut texts) = put_back(state, turn, &opened.places, settled);
     state.evict();
     let mut edits = Edits { system: None, removals: opened.removals, appends };
     let mut system_hash = None;
@@ -54,13 +57,13 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.
-fn put_back(state: &State, places: &[Place], settled: bool) -> (Vec<Append>, Vec<RenderedText>) {
+fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool) -> (Vec<Append>, Vec<RenderedText>) {
     let mut branch = state.branch(state.newest(places)).peekable();
     let (mut appends, mut texts) = (Vec::new(), Vec::new());
     // Both run from the newest back, and a branch's entries stand in the order of its places.
     for (n, place) in places.iter().enumerate().rev() {
         let Some((_, entry)) = branch.next_if(|(anchor, _)| *anchor == place.anchor) else { continue };
-        if !entry.text.is_empty() {
+        if !entry.text.is_empty() && entry.stands_in(&turn.conversation) {
             let (text, fragments) = (entry.text.clone(), entry.fragments.clone());
             let is_new = settled && n + 1 == places.len();
             texts.push(RenderedText { placement: Placement::BehindMessage(place.at), is_new, text: text.clone(), fragments });
@@ -143,7 +146,7 @@ impl Said<'_> {
         }
         let mut entry = NewEntry { parent, text: "".into(), fragments: Arc::new([]), values: Values::new(), active };
         if opened.tail_takes_text {
-            let told = state.told(parent);
+            let told = state.told(parent, &turn.conversation);
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             let gone = gone(entries, fragments, &told, &turn.told, &entry);
             entry.values.extend(gone.iter().map(|id| (id.clone(), None)));
@@ -228,7 +231,7 @@ impl Said<'_> {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&format!("{BLOCK_START}{}\">\n", trust.as_str()));
+            text.extend([BLOCK_START, trust.as_str(), "\">\n"]);
             for piece in of_trust() {
                 let inside = escape::inside_context(&piece.text);
                 rendered.push(self.rendered(piece, &inside, text.len()));
