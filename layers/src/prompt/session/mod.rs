@@ -106,14 +106,15 @@ impl Session {
         let round = state.round(&places, seed, &context);
         let held = state.newest(&places).or(seed.filter(|seed| state.has_entry(*seed)));
         // A compacted history may hold nothing of its branch; the last request says which it was.
-        let mut active = state.active_at(if round == Round::Compacted { state.last() } else { held });
+        let inherited = state.active_at(if round == Round::Compacted { state.last() } else { held });
+        let mut active = inherited.clone();
         active.merge(state.active_by_host());
         let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         let skills = settings.skills.snapshot();
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, may_activate }, opened)
+        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

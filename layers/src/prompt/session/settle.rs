@@ -7,7 +7,7 @@ use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId,
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText};
 use crate::prompt::{Diagnostic, Purpose, RepositoryText, Round, Settings, Turn};
 use crate::skill::ExecutionOptions;
-use crate::text::{Fitted, Limit, Room, escape};
+use crate::text::{Fitted, Limit, Room, escape, prefix};
 use crate::wire::{Append, Edits, GAP, Role, SystemEdit};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,7 +15,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
-    let mut said = Said { settings, diagnostics: Vec::new(), events: Vec::new(), execution: ExecutionOptions::default() };
+    let mut said =
+        Said { settings, diagnostics: Vec::new(), events: Vec::new(), execution: ExecutionOptions::default(), refused: BTreeSet::new() };
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
     let fragments = fragments(entries);
@@ -53,6 +54,8 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         }
     }
     let Said { diagnostics, events, execution, .. } = said;
+    // What was tried on a copy is kept nowhere.
+    let settled = settled && turn.context.purpose != Purpose::SamePrefix;
     (edits, Manifest { round: turn.round, settled, system_hash, texts, events, execution, diagnostics })
 }
 
@@ -88,6 +91,8 @@ struct Said<'a> {
     diagnostics: Vec<Diagnostic>,
     events: Vec<Event>,
     execution: ExecutionOptions,
+    /// Of which nothing fits: what the system prompt had no room for has none at the tail.
+    refused: BTreeSet<FragmentId>,
 }
 
 /// A fragment's text, fitted, and what the manifest says of it.
@@ -120,7 +125,7 @@ impl Said<'_> {
             rendered.push(self.rendered(&piece, &piece.text, text.len()));
             text.push_str(&piece.text);
             self.takes_effect(fragment, turn);
-            values.insert(fragment.id.clone(), Some(Value { text: state.intern(&value), base: state.base }));
+            values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
         }
         System { text: text.into(), fragments: rendered.into(), values }
     }
@@ -147,7 +152,7 @@ impl Said<'_> {
         let mut entry = NewEntry { parent, text: "".into(), fragments: Arc::new([]), values: Values::new(), active };
         if opened.tail_takes_text {
             let told = state.told(parent, &turn.conversation);
-            let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
+            let pieces = self.news(state, turn, fragments, &told, &mut entry);
             let gone = gone(entries, fragments, &told, &turn.told, &entry);
             entry.values.extend(gone.iter().map(|id| (id.clone(), None)));
             (entry.text, entry.fragments) = self.tail(&pieces, &gone);
@@ -161,10 +166,17 @@ impl Said<'_> {
     }
 
     /// What differs from what was told.
-    fn news<'f>(&mut self, state: &mut State, turn: &Turn, fragments: &[&'f Fragment], told: &Told, values: &mut Values) -> Vec<Piece<'f>> {
+    fn news<'f>(
+        &mut self,
+        state: &mut State,
+        turn: &Turn,
+        fragments: &[&'f Fragment],
+        told: &Told,
+        entry: &mut NewEntry,
+    ) -> Vec<Piece<'f>> {
         let mut pieces = Vec::new();
         for fragment in fragments.iter().copied() {
-            if turn.conversation.system_is_held && fragment.tier <= Tier::Session {
+            if (turn.conversation.system_is_held && fragment.tier <= Tier::Session) || self.refused.contains(&fragment.id) {
                 continue;
             }
             let value = fragment.value();
@@ -179,29 +191,44 @@ impl Said<'_> {
                 None => Some(fragment.text.fit(&room)),
             };
             // What isn't said isn't told: the older value stays the one to compare with.
-            let Some(piece) = fitted.and_then(|fitted| self.piece(fragment, &value, fitted)) else { continue };
-            pieces.push(piece);
+            let Some(fitted) = fitted else { continue };
+            let Some(piece) = self.piece(fragment, &value, fitted) else {
+                // A skill whose body does not fit does not come into force.
+                if let Some(Effect::Activates(skill)) = &fragment.effect {
+                    entry.active.remove(&skill.id);
+                }
+                continue;
+            };
             self.takes_effect(fragment, turn);
-            values.insert(fragment.id.clone(), Some(Value { text: state.intern(&value), base: state.base }));
+            entry.values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
+            pieces.push(piece);
         }
         pieces
     }
 
     /// `None` where nothing of it fits, which is diagnosed.
     fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
-        let Fitted { text, is_cut, items_left_out } = fitted;
+        let Fitted { mut text, mut is_cut, items_left_out } = fitted;
         let limit = fragment.limit;
+        // A text of a host's own may be wrong about its room: the limit holds all the same.
+        if !self.room(limit).holds(&text) {
+            text = Cow::Owned(prefix(&text, &self.room(limit)).to_owned());
+            is_cut = true;
+        }
         let outcome = limit.amount().map(|_| {
             let room = self.room(limit);
             LimitOutcome { limit, before: room.size(value), after: room.size(&text), cut: is_cut, items_left_out }
         });
-        debug_assert!(self.room(limit).holds(&text), "{} exceeds its limit of {limit}", fragment.id);
         if is_cut {
             let what = if text.is_empty() { "left out" } else { "cut" };
             let message = format!("`{}` was {what}: {} bytes, and its limit is {limit}", fragment.id, value.len());
             self.diagnostics.push(Diagnostic::warning("limit", message));
         }
-        (!text.is_empty()).then_some(Piece { text, fragment, limit: outcome })
+        if text.is_empty() {
+            self.refused.insert(fragment.id.clone());
+            return None;
+        }
+        Some(Piece { text, fragment, limit: outcome })
     }
 
     fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {

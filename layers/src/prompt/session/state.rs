@@ -23,6 +23,14 @@ pub(super) struct Value {
     pub(super) text: Arc<str>,
     /// The rebase behind which it was told: a change is told against nothing that a rebase took away.
     pub(super) base: u32,
+    /// Of the text that told it: less than the value, where a limit bit.
+    said_bytes: usize,
+}
+
+impl Value {
+    pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
+        Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
+    }
 }
 
 /// What was told last, whole, by id; `None`: it was said to be gone.
@@ -38,7 +46,7 @@ impl Told {
     }
     pub(crate) fn bytes(&self, prefix: &str) -> usize {
         let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));
-        family.filter_map(|(_, value)| Some(value.as_ref()?.text.len())).sum()
+        family.filter_map(|(_, value)| Some(value.as_ref()?.said_bytes)).sum()
     }
 }
 
