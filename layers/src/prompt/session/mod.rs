@@ -1,6 +1,8 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
+mod entry;
 mod places;
+mod said;
 mod settle;
 mod state;
 
@@ -8,10 +10,10 @@ use super::manifest::Manifest;
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
+pub(crate) use entry::Told;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;
-pub(crate) use state::Told;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
