@@ -22,6 +22,8 @@ impl Contribute for OnCall {
 }
 
 async fn rota() -> String {
+    // A database or a web service would be asked here.
+    tokio::task::yield_now().await;
     "Ada".to_owned()
 }
 

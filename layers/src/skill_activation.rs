@@ -143,5 +143,5 @@ fn suggestion(found: &SkillMatch, skill: &Skill) -> Fragment {
         what.join(", ")
     );
     let block = Block::new("skill_suggestion", &body);
-    Fragment::new(suggestion_id(found), block).trust(Trust::Skill).source(Source::Probe).suggesting(found.id.clone())
+    Fragment::new(suggestion_id(found), block).trust(Trust::Skill).source(Source::Skills).suggesting(found.id.clone())
 }

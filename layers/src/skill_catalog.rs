@@ -53,7 +53,7 @@ impl Contribute for SkillCatalogLayer {
             prompt.diagnose(Diagnostic::warning("invisible-characters", message).at(summary.location.clone()));
         }
         let limit = self.options.max_bytes.map_or(Limit::None, |max| Limit::Bytes(max.get()));
-        prompt.add(Tier::Session, || Fragment::new(SKILL_CATALOG, catalog).limit(limit).trust(Trust::Skill).source(Source::Probe));
+        prompt.add(Tier::Session, || Fragment::new(SKILL_CATALOG, catalog).limit(limit).trust(Trust::Skill).source(Source::Skills));
     }
 }
 

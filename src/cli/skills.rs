@@ -4,7 +4,7 @@ use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
 use super::workspace::{WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
-use crate::layers::skill::{SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
+use crate::layers::skill::{SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
 use crate::layers::text::{escape, shorten};
 use crate::skills::{DiscoveryOptions, FolderSkills, Root};
 use clap::{Args, Subcommand};
@@ -51,8 +51,8 @@ pub(super) struct Show {
     workspace: WorkspaceOptions,
     /// The skill's id, or a name that it alone bears
     id: String,
-    /// What it is invoked with
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// What it is invoked with; behind `--` where it begins with a hyphen
+    #[arg(value_name = "ARGS")]
     arguments: Vec<String>,
 }
 
@@ -202,7 +202,8 @@ impl Show {
         let Some(skill) = skills.get(id.as_str()) else { return Err(Failure::failed(format!("the skill `{id}` went away"))) };
         let text = wait(skill.content.load())?.map_err(Failure::failed)?;
         terminal.diagnostics(&text.diagnostics);
-        let arguments = (!self.arguments.is_empty()).then(|| self.arguments.join(" "));
-        Ok(terminal::print_exactly(&skill_block(&skill.summary, &text.body, arguments.as_deref()).to_string())?)
+        let arguments = self.arguments.join(" ");
+        let arguments = if arguments.is_empty() { SkillArguments::None } else { SkillArguments::Now(&arguments) };
+        Ok(terminal::print_exactly(&skill_block(&skill.summary, &text.body, arguments).to_string())?)
     }
 }

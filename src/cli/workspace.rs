@@ -42,7 +42,7 @@ impl WorkspaceOptions {
     }
 
     fn loaded(&self, environment: &Environment, workspace: &Workspace) -> Result<Loaded, ConfigError> {
-        self.config.iter().fold(Loader::new(environment, workspace), |loader, file| loader.file(file)).load()
+        self.config.iter().fold(Loader::new(environment, workspace), Loader::file).load()
     }
     pub(super) fn load(&self, environment: &Environment, workspace: &Workspace) -> Result<Loaded, Failure> {
         self.loaded(environment, workspace).map_err(|error| Failure::failed(format!("the configuration is wrong:\n{error}")))

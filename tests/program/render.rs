@@ -143,7 +143,7 @@ fn a_message_is_read_from_standard_input() {
 #[test]
 fn skills_are_activated_first_in_their_order_and_once_each() {
     let place = Place::new();
-    let arguments = ["--activate", "table-tests", "--activate", "Rust Debugging", "--activate", "table-tests", "--activate", "cut-release"];
+    let arguments = ["--activate", "table-tests", "--activate", "rust-debugging", "--activate", "table-tests", "--activate", "cut-release"];
     let run = place.run(&[&["render", "--dir", SAMPLE, "-m", "hi"], &arguments[..]].concat());
     let system = run.data().split("--- user ---").next().unwrap();
     let places: Vec<usize> =
@@ -151,6 +151,15 @@ fn skills_are_activated_first_in_their_order_and_once_each() {
     assert!(places.is_sorted(), "{places:?}");
     assert_eq!(system.matches("<skill id=\"table-tests\"").count(), 1);
     assert!(!system.contains("<id>cut-release</id>"), "hidden from the model: not in the catalog, and yet the user may invoke it");
+}
+
+#[test]
+fn a_name_that_one_skill_alone_bears_names_it_as_well() {
+    let place = Place::new();
+    place.write("work/skills/a/SKILL.md", "---\nname: Its Name\ndescription: d\n---\nBody of a.");
+    assert!(place.run(&["render", "-m", "hi", "--activate", "Its Name"]).data().contains("<skill id=\"a\" name=\"Its Name\""));
+    place.write("work/skills/b/SKILL.md", "---\nname: Its Name\ndescription: d\n---\nBody of b.");
+    assert!(place.run(&["render", "-m", "hi", "--activate", "Its Name"]).failure().contains("`Its Name`"));
 }
 
 #[test]

@@ -41,7 +41,6 @@ impl Place {
         command.args(arguments).current_dir(self.at("work")).env_clear().stdin(Stdio::null());
         command.env("HOME", self.at("home")).env("TZ", "UTC").env("LANG", "C.UTF-8").env("COLUMNS", "100");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        // The folder of the tests may lie in a repository; this workspace doesn't.
         for name in ["PATH", "SystemRoot"] {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }

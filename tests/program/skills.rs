@@ -36,11 +36,24 @@ fn a_list_as_json_is_a_skill_list_with_its_sources() {
     assert_eq!((source.kind, &*source.label), (SkillSourceKind::Compatibility, "repo:.claude/skills"));
     assert!(source.path.as_deref().is_some_and(|path| path.ends_with(".claude/skills")) && list.skills[1].hidden);
     assert_eq!(run.stderr, "", "what there is to say is in the JSON");
-    assert!(list.diagnostics.iter().any(|found| found.code == "name-differs" && found.line == Some(2) && found.column == Some(1)));
     let info = place.run(&["skills", "info", "--json", "--dir", SAMPLE, "rust-debugging"]);
     let manifest: SkillManifest = serde_json::from_str(info.data()).unwrap();
     assert_eq!(manifest.summary, list.skills[3]);
     assert_eq!(manifest.files, ["references/borrow-errors.md", "scripts/first_error.sh"]);
+}
+
+#[test]
+fn what_was_found_while_skills_were_read_is_told_on_stderr_and_in_the_json() {
+    let place = Place::new();
+    place.write("work/skills/a/SKILL.md", "---\nname: Its Name\ndescription: d\n---\n");
+    let said = format!("{}:2:1: warning[name-differs]: ", place.shown("work/skills/a/SKILL.md"));
+    assert!(place.run(&["skills", "list"]).stderr.starts_with(&said));
+    assert!(place.run(&["skills", "info", "a"]).stderr.starts_with(&said));
+    let found = list(place.run(&["skills", "list", "--json"]).data()).diagnostics;
+    assert_eq!(
+        found.iter().map(|found| (&*found.code, found.line, found.column)).collect::<Vec<_>>(),
+        [("name-differs", Some(2), Some(1))]
+    );
 }
 
 #[test]
@@ -113,7 +126,7 @@ fn a_skill_is_shown_as_it_stands_in_a_prompt() {
         "work/skills/greet/SKILL.md",
         "---\nname: greet\ndescription: d\nargument-hint: NAME\n---\nSay $1 to $ARGUMENTS, not $ARGSX or $5.\n",
     );
-    let shown = place.run(&["skills", "show", "greet", "hello", "$1", "--world", "-x"]);
+    let shown = place.run(&["skills", "show", "greet", "hello", "$1", "--", "--world", "-x"]);
     let body = "Say hello to hello $1 --world -x, not $ARGSX or $5.\n</skill>\n";
     assert!(shown.data().ends_with(body), "{}", shown.stdout);
     assert!(

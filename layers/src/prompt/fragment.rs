@@ -73,6 +73,8 @@ pub enum Source {
     Configuration,
     /// What was looked up: the clock, git, the environment.
     Probe,
+    /// The metadata of the skills.
+    Skills,
     /// A file.
     File {
         /// As found.
@@ -94,6 +96,7 @@ impl fmt::Display for Source {
             Self::BuiltIn => "built in",
             Self::Configuration => "configuration",
             Self::Probe => "probe",
+            Self::Skills => "skills",
             Self::File { path } => path,
         })
     }

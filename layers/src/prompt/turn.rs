@@ -3,7 +3,7 @@
 use super::fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Tier};
 use super::session::{Session, Told};
 use super::{Diagnostic, Report};
-use crate::skill::{ActiveSkill, Skills};
+use crate::skill::{ActiveSkill, ActiveSkills, Skills};
 use crate::wire::Conversation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -135,6 +135,8 @@ pub struct Turn {
     /// All skills: one snapshot for the whole request.
     pub skills: Skills,
     pub(crate) told: Told,
+    /// In force where this request goes on from.
+    pub(crate) inherited: ActiveSkills,
     pub(crate) may_activate: bool,
 }
 
@@ -143,7 +145,11 @@ impl Turn {
     pub fn told(&self, id: &str) -> Option<&str> {
         self.told.get(id)
     }
-    /// The bytes of all values that this branch was told of, of fragments whose id begins so.
+    /// Whether this very activation, arguments and all, was in force before this request.
+    pub(crate) fn was_active(&self, skill: &ActiveSkill) -> bool {
+        self.inherited.as_slice().contains(skill)
+    }
+    /// The bytes of all texts that told this branch fragments whose id begins so.
     pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
         self.told.bytes(prefix)
     }
@@ -239,7 +245,7 @@ impl Prompt {
 
 impl std::fmt::Debug for Prompt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish()
+        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish_non_exhaustive()
     }
 }
 

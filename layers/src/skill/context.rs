@@ -1,8 +1,8 @@
 //! The text of an active skill: its body in a block that says where it came from. One form, wherever a body stands.
 
 use super::{ActiveSkill, Skill, SkillSummary, substitute_arguments};
-use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Source, Trust, Turn};
-use crate::text::{Block, Limit, escape};
+use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Round, Source, Trust, Turn};
+use crate::text::{Block, Limit, Room, escape};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 
@@ -19,20 +19,25 @@ pub struct SkillContextOptions {
     pub tool_names: Vec<(String, String)>,
 }
 
+/// What a skill was invoked with.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum SkillArguments<'a> {
+    /// Nothing: placeholders stay.
+    #[default]
+    None,
+    /// With this, now: it stands where the body asks for it, else in a block of its own.
+    Now(&'a str),
+    /// With this, before the history was compacted: told as past, so that it is no new order.
+    Earlier(&'a str),
+}
+
 /// The block of a skill in force, with its arguments in place.
-pub fn skill_block(summary: &SkillSummary, body: &str, arguments: Option<&str>) -> Block {
-    let declares = summary.argument_hint.is_some() || !summary.arguments.is_empty();
-    let mut text = body.trim_start_matches(['\r', '\n']).to_owned();
-    if let Some(arguments) = arguments {
-        let (substituted, has_placeholder) = substitute_arguments(&text, arguments, declares);
-        let in_a_block = (!has_placeholder && !arguments.trim().is_empty()).then(|| Block::new("arguments", arguments));
-        text = escape::prose(&substituted, &[]).into_owned();
-        if let Some(block) = in_a_block {
-            text = format!("{}\n\n{block}", text.trim_end());
-        }
-    } else {
-        text = escape::prose(&text, &[]).into_owned();
-    }
+pub fn skill_block(summary: &SkillSummary, body: &str, arguments: SkillArguments<'_>) -> Block {
+    let body = body.trim_start_matches(['\r', '\n']);
+    let text = match arguments {
+        SkillArguments::Now(arguments) => with_arguments(summary, body, arguments),
+        SkillArguments::None | SkillArguments::Earlier(_) => escape::prose(body, &[]).into_owned(),
+    };
     let mut head = String::new();
     // Writing to a string can't fail.
     if !summary.location.is_empty() {
@@ -45,6 +50,9 @@ pub fn skill_block(summary: &SkillSummary, body: &str, arguments: Option<&str>) 
     if let Some(version) = &summary.version {
         let _ = writeln!(head, "Version: {}", escape::text(version));
     }
+    if let SkillArguments::Earlier(arguments) = arguments {
+        let _ = writeln!(head, "Invoked earlier in this conversation, for what was then asked: {}", escape::text(arguments));
+    }
     head.push('\n');
     let block = Block::escaped("skill", text).attribute("id", summary.id.as_str()).attribute("name", &summary.name);
     if summary.location.is_empty() {
@@ -53,8 +61,19 @@ pub fn skill_block(summary: &SkillSummary, body: &str, arguments: Option<&str>) 
     block.path_attribute("location", &summary.location).rest_in(&*summary.location).head(head)
 }
 
+/// Where the body names no placeholder, the arguments follow in a block of their own.
+fn with_arguments(summary: &SkillSummary, body: &str, arguments: &str) -> String {
+    let declares = summary.argument_hint.is_some() || !summary.arguments.is_empty();
+    let (substituted, has_placeholder) = substitute_arguments(body, arguments, declares);
+    let text = escape::prose(&substituted, &[]);
+    if has_placeholder || arguments.trim().is_empty() {
+        return text.into_owned();
+    }
+    format!("{}\n\n{}", text.trim_end(), Block::new("arguments", arguments))
+}
+
 /// The fragment of a skill's body.
-pub fn skill_fragment(skill: &SkillSummary, body: &str, arguments: Option<&str>) -> Fragment {
+pub fn skill_fragment(skill: &SkillSummary, body: &str, arguments: SkillArguments<'_>) -> Fragment {
     let source = if skill.location.is_empty() { Source::Host } else { Source::file(&*skill.location) };
     let id: FragmentId = format!("{ACTIVE_SKILL}{}", skill.id).into();
     Fragment::new(id, skill_block(skill, body, arguments)).trust(Trust::Skill).source(source)
@@ -70,14 +89,20 @@ pub(crate) fn bodies(
 ) -> impl Future<Output = Vec<Entry>> + Send + use<> {
     let left = options.max_bytes.map(|max| max.get().saturating_sub(turn.told_bytes(ACTIVE_SKILL)));
     let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).source(Source::BuiltIn);
+    let is_past: Vec<bool> = skills.iter().map(|(_, active)| turn.round == Round::Compacted && turn.was_active(active)).collect();
     async move {
         let mut entries = Vec::new();
         let mut fragments = Vec::new();
-        for (skill, active) in skills {
+        for ((skill, active), is_past) in skills.into_iter().zip(is_past) {
+            let arguments = match active.arguments.as_deref() {
+                Some(arguments) if is_past => SkillArguments::Earlier(arguments),
+                Some(arguments) => SkillArguments::Now(arguments),
+                None => SkillArguments::None,
+            };
             match skill.content.load().await {
                 Ok(text) => {
                     entries.extend(text.diagnostics.into_iter().map(Entry::from));
-                    let fragment = skill_fragment(&skill.summary, &text.body, active.arguments.as_deref());
+                    let fragment = skill_fragment(&skill.summary, &text.body, arguments);
                     fragments.push(effect(fragment, &active));
                 }
                 Err(diagnostic) => entries.push(diagnostic.into()),
@@ -89,7 +114,10 @@ pub(crate) fn bodies(
         if let Some(left) = left {
             share_out(&mut fragments, left);
         }
-        entries.push(preamble.into());
+        let fits = |fragment: &Fragment| !fragment.text.fit(&Room::UNLIMITED.with(fragment.limit)).text.is_empty();
+        if fragments.iter().any(fits) {
+            entries.push(preamble.into());
+        }
         entries.extend(fragments.into_iter().map(Entry::from));
         entries
     }

@@ -14,7 +14,7 @@ pub use active::{ActiveSkill, SkillActivationMode};
 pub use arguments::substitute_arguments;
 pub(crate) use catalog::Catalog;
 pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
-pub use context::{ACTIVE_SKILLS, SkillContextOptions, skill_block, skill_fragment};
+pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
 pub(crate) use context::{bodies, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
 pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};

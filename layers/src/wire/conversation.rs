@@ -72,6 +72,24 @@ impl Message {
     }
 }
 
+/// A history that the provider holds, by the name that a request gives it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeldHistory {
+    /// As it was then: a response's id, a cached content.
+    Fixed(String),
+    /// It goes on under the same name: a conversation.
+    Growing(String),
+}
+
+impl HeldHistory {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Fixed(name) | Self::Growing(name) => name,
+        }
+    }
+}
+
 /// A conversation as it was read.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Conversation {
@@ -79,8 +97,8 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// In this format no text may stand behind tool results.
     pub results_stand_alone: bool,
-    /// The provider holds the history before these messages under this name (a response's id, a conversation's).
-    pub held_by_provider: Option<String>,
+    /// The provider holds the history before these messages.
+    pub held_by_provider: Option<HeldHistory>,
     /// The provider holds the system prompt, and refuses another.
     pub system_is_held: bool,
     /// The request is no conversation, or one that takes no text of ours: it passes untouched.

@@ -63,15 +63,14 @@ impl SystemEdit {
     pub fn is_nothing(&self) -> bool {
         self.text.is_empty() && self.former.is_empty()
     }
-    /// The caller's own words of a text that may begin with ours.
+    /// The caller's own words of a text that may begin with ours. The longest of ours that it begins with is ours: one may begin with another.
     pub fn callers<'a>(&self, text: &'a str) -> &'a str {
-        let ours = std::iter::once(&self.text).chain(self.former.iter().rev()).filter(|ours| !ours.is_empty());
-        ours.filter_map(|ours| {
+        let ours = std::iter::once(&self.text).chain(&self.former).filter(|ours| !ours.is_empty());
+        let behind = ours.filter_map(|ours| {
             let rest = text.strip_prefix(&**ours)?;
             if rest.is_empty() { Some(rest) } else { rest.strip_prefix(GAP) }
-        })
-        .next()
-        .unwrap_or(text)
+        });
+        behind.min_by_key(|rest| rest.len()).unwrap_or(text)
     }
     /// Ours, then the caller's, in one string.
     pub fn in_front_of(&self, text: &str) -> String {

@@ -10,7 +10,7 @@
 //! request would be refused.
 
 use super::json::{self, PartKind, Parts};
-use super::{Conversation, Edits, Role, Spot, Wire};
+use super::{Conversation, Edits, HeldHistory, Role, Spot, Wire};
 use serde_json::{Value, json};
 
 /// Gemini generateContent.
@@ -50,7 +50,7 @@ impl Wire<Value> for Gemini {
         let mut conversation = Conversation {
             model: json::model(request),
             results_stand_alone: true,
-            held_by_provider: cached.map(str::to_owned),
+            held_by_provider: cached.map(|name| HeldHistory::Fixed(name.to_owned())),
             system_is_held: cached.is_some(),
             ..Conversation::default()
         };

@@ -15,7 +15,7 @@ mod openai_chat;
 mod openai_responses;
 
 pub use anthropic::Anthropic;
-pub use conversation::{Conversation, Message, Part, Role, Spot, ToolCall};
+pub use conversation::{Conversation, HeldHistory, Message, Part, Role, Spot, ToolCall};
 pub use edits::{Append, Edits, Removal, SystemEdit};
 pub use format::{Format, UnknownFormat};
 pub use gemini::Gemini;

@@ -9,7 +9,7 @@
 //! `raw` and `suffix` requests pass untouched: their prompt is no conversation.
 
 use super::json::{self, PartKind, Parts};
-use super::{Conversation, Edits, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
 use serde_json::{Value, json};
 
 /// Ollama `/api/chat`.
@@ -90,7 +90,7 @@ impl Wire<Value> for OllamaGenerate {
         let message = Message { is_string: true, texts, media: images(request), ..Message::default() };
         Conversation {
             messages: vec![message],
-            held_by_provider: held.map(json::canonical),
+            held_by_provider: held.map(|tokens| HeldHistory::Fixed(json::canonical(tokens))),
             model: json::model(request),
             ..Conversation::default()
         }

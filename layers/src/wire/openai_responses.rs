@@ -10,7 +10,7 @@
 //! what is new.
 
 use super::json::{self, PartKind, Parts};
-use super::{Conversation, Edits, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
 use serde_json::{Value, json};
 use std::mem;
 
@@ -35,14 +35,17 @@ fn item_kind(item: &Value) -> &str {
     }
 }
 
-fn message_item(parts: Vec<Value>) -> Value {
+fn message_item(parts: &Value) -> Value {
     json!({"type": "message", "role": "user", "content": parts})
 }
 
-fn held_by_provider(request: &Value) -> Option<String> {
-    let conversation = request.get("conversation").and_then(|held| held.as_str().or_else(|| held.get("id")?.as_str()));
-    let named = request.get("previous_response_id").and_then(Value::as_str).or(conversation)?;
-    Some(named.to_owned())
+fn held_by_provider(request: &Value) -> Option<HeldHistory> {
+    if let Some(response) = request.get("previous_response_id").and_then(Value::as_str) {
+        return Some(HeldHistory::Fixed(response.to_owned()));
+    }
+    let conversation = request.get("conversation")?;
+    let name = conversation.as_str().or_else(|| conversation.get("id")?.as_str())?;
+    Some(HeldHistory::Growing(name.to_owned()))
 }
 
 impl Wire<Value> for OpenAiResponses {
@@ -102,15 +105,10 @@ impl Wire<Value> for OpenAiResponses {
             }
         }
         match request.get_mut("input") {
-            Some(input @ Value::String(_)) => {
-                if !edits.leaves(0) {
-                    let mut content = input.take();
-                    PARTS.edit(&mut content, 0, edits, false);
-                    *input = match content {
-                        Value::Array(parts) => Value::Array(vec![message_item(parts)]),
-                        text => text,
-                    };
-                }
+            Some(input @ Value::String(_)) if !edits.leaves(0) => {
+                let mut content = input.take();
+                PARTS.edit(&mut content, 0, edits, false);
+                *input = if content.is_array() { json!([message_item(&content)]) } else { content };
             }
             Some(Value::Array(items)) => {
                 let old = mem::take(items);
@@ -127,7 +125,7 @@ impl Wire<Value> for OpenAiResponses {
                         items.push(item);
                     }
                     let behind = edits.appends_at(at).iter().filter(|append| append.spot == Spot::NewMessage);
-                    items.extend(behind.map(|append| message_item(vec![PARTS.text(&append.text)])));
+                    items.extend(behind.map(|append| message_item(&json!([PARTS.text(&append.text)]))));
                 }
             }
             _ => {}

@@ -1,6 +1,8 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
+mod entry;
 mod places;
+mod said;
 mod settle;
 mod state;
 
@@ -8,10 +10,10 @@ use super::manifest::Manifest;
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
+pub(crate) use entry::Told;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;
-pub(crate) use state::Told;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -100,20 +102,21 @@ impl Session {
 
     pub(crate) fn open(&self, mut conversation: Conversation, context: Context, settings: &Settings, is_named: bool) -> (Turn, Opened) {
         let mut state = self.lock();
-        let seed = conversation.held_by_provider.as_deref().map(|name| state.seed(name));
+        let seed = state.seed(&conversation);
         let reading = state.memory.read(&mut conversation, seed.unwrap_or_default());
         let places = reading.places;
         let round = state.round(&places, seed, &context);
         let held = state.newest(&places).or(seed.filter(|seed| state.has_entry(*seed)));
         // A compacted history may hold nothing of its branch; the last request says which it was.
-        let mut active = state.active_at(if round == Round::Compacted { state.last() } else { held });
+        let inherited = state.active_at(if round == Round::Compacted { state.last() } else { held });
+        let mut active = inherited.clone();
         active.merge(state.active_by_host());
-        let told = state.told(held);
+        let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         let skills = settings.skills.snapshot();
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, may_activate }, opened)
+        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

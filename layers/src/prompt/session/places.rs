@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// Of all messages up to a place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Anchor(u128);
 
 /// Of one message, or of a message and our text behind it.
@@ -108,12 +108,6 @@ impl AnchorKey {
     }
 }
 
-impl Default for Anchor {
-    fn default() -> Self {
-        Self(0)
-    }
-}
-
 /// What a session remembers of what it read and sent, as hashes, each counted by the entries that rely on it.
 #[derive(Clone)]
 pub(crate) struct Memory {
@@ -143,7 +137,7 @@ impl Memory {
         *self.read.entry(anchor).or_default() += 1;
     }
     pub(crate) fn forget_read(&mut self, anchor: Anchor) {
-        release(&mut self.read, anchor);
+        release(&mut self.read, &anchor);
     }
     /// Notes that `text` was sent behind `place`; what is returned forgets it again.
     pub(crate) fn remember_sent(&mut self, place: &Place, text: &str) -> u128 {
@@ -152,7 +146,7 @@ impl Memory {
         pair
     }
     pub(crate) fn forget_sent(&mut self, pair: u128) {
-        release(&mut self.sent, pair);
+        release(&mut self.sent, &pair);
     }
 
     fn pair(&self, message: Digest, text: &str) -> Digest {
@@ -166,9 +160,8 @@ impl Memory {
     pub(crate) fn known_places(&self, conversation: &Conversation) -> usize {
         let (mut chain, mut results, mut known) = (Anchor::default(), None, 0);
         for message in &conversation.messages {
-            let Some(read) = self.read_one(chain, results.as_ref(), message) else { continue };
+            let Ok(read) = self.read_one(chain, results.take().as_ref(), message) else { continue };
             chain = self.key.chain(chain, read.digest);
-            results = None;
             if message.role != Role::Assistant {
                 if !self.knows(chain) {
                     break;
@@ -187,18 +180,18 @@ impl Memory {
         // The results right before, until our text behind them was found.
         let mut results: Option<Place> = None;
         conversation.messages.retain_mut(|message| {
-            let at = message.at;
-            let Some(read) = self.read_one(chain, results.as_ref(), message) else {
-                reading.removals.push(Removal::Message { at });
-                results = None;
-                return false;
+            let read = match self.read_one(chain, results.take().as_ref(), message) {
+                Ok(read) => read,
+                Err(removal) => {
+                    reading.removals.push(removal);
+                    return false;
+                }
             };
             reading.removals.extend(read.removals);
             if let Some(bare) = read.bare {
                 *message = bare;
             }
             chain = self.key.chain(chain, read.digest);
-            results = None;
             if message.role != Role::Assistant {
                 let place = Place::new(chain, message, read.digest);
                 results = (message.role == Role::Tool).then(|| place.clone());
@@ -209,11 +202,11 @@ impl Memory {
         reading
     }
 
-    /// A message as the caller wrote it; `None` where all of it is ours.
-    fn read_one(&self, chain: Anchor, results: Option<&Place>, message: &Message) -> Option<Read> {
+    /// A message as the caller wrote it; where all of it is ours, what takes it away.
+    fn read_one(&self, chain: Anchor, results: Option<&Place>, message: &Message) -> Result<Read, Removal> {
         let mut read = Read { digest: self.key.message(message), bare: None, removals: Vec::new() };
         if message.role != Role::User {
-            return Some(read);
+            return Ok(read);
         }
         // A message known as it stands is the caller's, whatever it holds.
         if let Some(before) = results
@@ -222,8 +215,9 @@ impl Memory {
         {
             let mut bare = message.clone();
             bare.texts.remove(0);
-            if matches!(removal, Removal::Message { .. }) {
-                return None;
+            // Of a message that holds results and our text alone, nothing was the user's: there is no place.
+            if bare.texts.is_empty() && bare.media.is_empty() {
+                return Err(removal);
             }
             read.removals.push(removal);
             read.digest = self.key.message(&bare);
@@ -236,7 +230,7 @@ impl Memory {
             read.removals.push(ending.removal);
             (read.digest, read.bare) = (digest, Some(ending.bare));
         }
-        Some(read)
+        Ok(read)
     }
 
     /// Our text behind results stands first in what follows them: in the same message, or as a message of its own.
@@ -263,11 +257,11 @@ impl Memory {
     }
 }
 
-fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
+fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(&key);
+            counts.remove(key);
         }
     }
 }

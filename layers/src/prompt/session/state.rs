@@ -3,13 +3,12 @@
 //! A branch is an entry and its parents: what it was told and what is in force there is what these say. So edited, regenerated and forked
 //! histories never mix.
 
+use super::entry::{Entry, NewEntry, System, Told, Values};
 use super::places::{Anchor, AnchorKey, Memory, Place};
-use crate::prompt::fragment::FragmentId;
-use crate::prompt::manifest::RenderedFragment;
 use crate::prompt::{Context, Purpose, Round};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
-use crate::wire::Role;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::wire::{Conversation, HeldHistory, Role};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 /// Former system prompts that are still taken off what a caller kept.
@@ -17,51 +16,15 @@ const FORMER_SYSTEMS: usize = 8;
 /// Response ids that are remembered, each with the place that it names.
 const BOOKMARKS: usize = 1024;
 
-/// A value as it was told.
-#[derive(Clone, Debug)]
-pub(super) struct Value {
-    pub(super) text: Arc<str>,
-    /// The rebase behind which it was told: a change is told against nothing that a rebase took away.
-    pub(super) base: u32,
-}
-
-/// What was told last, whole, by id; `None`: it was said to be gone.
-pub(super) type Values = BTreeMap<FragmentId, Option<Value>>;
-
-/// What a branch was told.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Told(pub(super) Arc<Values>);
-
-impl Told {
-    pub(crate) fn get(&self, id: &str) -> Option<&str> {
-        self.0.get(id)?.as_ref().map(|value| &*value.text)
-    }
-    pub(crate) fn bytes(&self, prefix: &str) -> usize {
-        let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));
-        family.filter_map(|(_, value)| Some(value.as_ref()?.text.len())).sum()
-    }
-}
-
+/// A history that the provider holds under a name.
 #[derive(Clone)]
-pub(super) struct System {
-    pub(super) text: Arc<str>,
-    pub(super) fragments: Arc<[RenderedFragment]>,
-    pub(super) values: Values,
-}
-
-/// What was settled at a place.
-#[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) parent: Option<Anchor>,
-    pub(super) text: Arc<str>,
-    pub(super) fragments: Arc<[RenderedFragment]>,
-    pub(super) values: Values,
-    pub(super) active: ActiveSkills,
-    /// What the memory holds for this entry: the places since its parent, and its own text behind its message.
-    pub(super) read: Vec<Anchor>,
-    pub(super) sent: Option<u128>,
-    made: u64,
-    used: u64,
+struct Held {
+    /// As a hash: a name may be long (all tokens of a history).
+    name: Anchor,
+    /// What a request that names it goes on from.
+    at: Anchor,
+    /// The last request that named it: where it went on from, and the place that it settled.
+    last: Option<(Anchor, Anchor)>,
 }
 
 #[derive(Clone)]
@@ -79,8 +42,8 @@ pub(super) struct State {
     by_host: ActiveSkills,
     /// Switched off while requests may be under way that still count on it.
     switched_off: HashSet<SkillId>,
-    /// Places that response ids name, the oldest first.
-    bookmarks: Vec<(String, Anchor)>,
+    /// Where histories stand that the provider holds, the oldest first.
+    bookmarks: Vec<Held>,
     values: HashMap<u64, Vec<Weak<str>>>,
     max_places: usize,
     clock: u64,
@@ -128,21 +91,35 @@ impl State {
             self.former_systems.push(system.text);
         }
     }
-    pub(super) fn bind(&mut self, response: &str, anchor: Anchor) {
-        self.bookmarks.retain(|(name, _)| name != response);
+    pub(super) fn bind(&mut self, name: &str, at: Anchor) {
+        let name = self.memory.key.named(name);
+        self.bookmarks.retain(|held| held.name != name);
         if self.bookmarks.len() == BOOKMARKS {
             self.bookmarks.remove(0);
         }
-        self.bookmarks.push((response.to_owned(), anchor));
+        self.bookmarks.push(Held { name, at, last: None });
     }
-    /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last.
-    pub(super) fn seed(&mut self, name: &str) -> Anchor {
-        if let Some((_, anchor)) = self.bookmarks.iter().find(|(bound, _)| bound == name) {
-            return *anchor;
+    /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last. One that grows under
+    /// its name goes on behind its own last place, but for the same request again, which is at the place where it was.
+    pub(super) fn seed(&mut self, conversation: &Conversation) -> Option<Anchor> {
+        let history = conversation.held_by_provider.as_ref()?;
+        let name = self.memory.key.named(history.name());
+        let Some(held) = self.bookmarks.iter().find(|held| held.name == name) else {
+            let at = self.last.unwrap_or(name);
+            self.bind(history.name(), at);
+            return Some(at);
+        };
+        let Some((from, place)) = held.last.filter(|_| matches!(history, HeldHistory::Growing(_))) else { return Some(held.at) };
+        let places = self.memory.read(&mut conversation.clone(), from).places;
+        let is_the_same = places.last().is_some_and(|here| here.anchor == place);
+        Some(if is_the_same { from } else { place })
+    }
+    /// A request that goes on from `seed`, in the history of this name, was settled at `place`.
+    pub(super) fn note_held(&mut self, name: &str, seed: Anchor, place: Anchor) {
+        let name = self.memory.key.named(name);
+        if let Some(held) = self.bookmarks.iter_mut().find(|held| held.name == name) {
+            held.last = Some((seed, place));
         }
-        let anchor = self.last.unwrap_or_else(|| self.memory.key.named(name));
-        self.bind(name, anchor);
-        anchor
     }
 
     // ---- what is there
@@ -184,9 +161,10 @@ impl State {
         let with = |anchor: Anchor| self.entries.get(&anchor).map(|entry| (anchor, entry));
         std::iter::successors(newest.and_then(with), move |(_, entry)| entry.parent.and_then(with))
     }
-    pub(super) fn told(&self, newest: Option<Anchor>) -> Told {
+    /// What a branch was told, as a request in this format shows it.
+    pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation) -> Told {
         let mut told = Values::new();
-        for (_, entry) in self.branch(newest) {
+        for (_, entry) in self.branch(newest).filter(|(_, entry)| entry.stands_in(conversation)) {
             for (id, value) in &entry.values {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
@@ -231,7 +209,7 @@ impl State {
         let sent = (!entry.text.is_empty()).then(|| self.memory.remember_sent(here, &entry.text));
         let NewEntry { parent, text, fragments, values, active } = entry;
         let (made, used) = (self.clock, self.clock);
-        self.entries.insert(here.anchor, Entry { parent, text, fragments, values, active, read, sent, made, used });
+        self.entries.insert(here.anchor, Entry { parent, role: here.role, text, fragments, values, active, read, sent, made, used });
     }
 
     pub(super) fn note_last(&mut self, places: &[Place]) {
@@ -285,13 +263,4 @@ impl State {
         gone.read.iter().for_each(|anchor| self.memory.forget_read(*anchor));
         gone.sent.into_iter().for_each(|pair| self.memory.forget_sent(pair));
     }
-}
-
-/// An entry to be made.
-pub(super) struct NewEntry {
-    pub(super) parent: Option<Anchor>,
-    pub(super) text: Arc<str>,
-    pub(super) fragments: Arc<[RenderedFragment]>,
-    pub(super) values: Values,
-    pub(super) active: ActiveSkills,
 }

@@ -1,0 +1,83 @@
+//! What was told: values, the system prompt, and the entries of places.
+
+use super::places::Anchor;
+use super::state::State;
+use crate::prompt::fragment::FragmentId;
+use crate::prompt::manifest::RenderedFragment;
+use crate::skill::ActiveSkills;
+use crate::wire::{Conversation, Role};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A value as it was told.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) text: Arc<str>,
+    /// The rebase behind which it was told: a change is told against nothing that a rebase took away.
+    pub(super) base: u32,
+    /// Of the text that told it: less than the value, where a limit bit.
+    said_bytes: usize,
+}
+
+impl Value {
+    pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
+        Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
+    }
+}
+
+/// What was told last, whole, by id; `None`: it was said to be gone.
+pub(super) type Values = BTreeMap<FragmentId, Option<Value>>;
+
+/// What a branch was told.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Told(pub(super) Arc<Values>);
+
+impl Told {
+    pub(crate) fn get(&self, id: &str) -> Option<&str> {
+        self.0.get(id)?.as_ref().map(|value| &*value.text)
+    }
+    pub(crate) fn bytes(&self, prefix: &str) -> usize {
+        let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));
+        family.filter_map(|(_, value)| Some(value.as_ref()?.said_bytes)).sum()
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct System {
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+}
+
+/// What was settled at a place.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) parent: Option<Anchor>,
+    /// Of its place.
+    pub(super) role: Role,
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+    pub(super) active: ActiveSkills,
+    /// What the memory holds for this entry: the places since its parent, and its own text behind its message.
+    pub(super) read: Vec<Anchor>,
+    pub(super) sent: Option<u128>,
+    pub(super) made: u64,
+    pub(super) used: u64,
+}
+
+impl Entry {
+    /// Its text may stand where it was put. A conversation that goes on in another format may hold a text behind results where none may be.
+    pub(super) fn stands_in(&self, conversation: &Conversation) -> bool {
+        !(conversation.results_stand_alone && self.role == Role::Tool)
+    }
+}
+
+/// An entry to be made.
+pub(super) struct NewEntry {
+    pub(super) parent: Option<Anchor>,
+    pub(super) text: Arc<str>,
+    pub(super) fragments: Arc<[RenderedFragment]>,
+    pub(super) values: Values,
+    pub(super) active: ActiveSkills,
+}

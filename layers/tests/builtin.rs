@@ -1,0 +1,12 @@
+//! The built-in layers, each by what it promises, in a whole stack.
+
+#[path = "builtin/activation.rs"]
+mod activation;
+#[path = "builtin/catalog.rs"]
+mod catalog;
+#[path = "builtin/contract.rs"]
+mod contract;
+#[path = "builtin/prompt.rs"]
+mod prompt;
+#[path = "builtin/stage.rs"]
+mod stage;

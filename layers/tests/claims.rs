@@ -1,0 +1,22 @@
+//! Single claims, each on the shortest conversation that shows it.
+
+mod common;
+
+#[path = "claims/branches.rs"]
+mod branches;
+#[path = "claims/foreign.rs"]
+mod foreign;
+#[path = "claims/formats.rs"]
+mod formats;
+#[path = "claims/held.rs"]
+mod held;
+#[path = "claims/manifest.rs"]
+mod manifest;
+#[path = "claims/rebase.rs"]
+mod rebase;
+#[path = "claims/recognised.rs"]
+mod recognised;
+#[path = "claims/said.rs"]
+mod said;
+#[path = "claims/ways_in.rs"]
+mod ways_in;

@@ -1,0 +1,105 @@
+//! One random conversation: the session that it tries, and what the oracle keeps of it.
+
+use crate::Rng;
+use crate::formats::ByModel;
+use crate::messages::{Key, Own, Sent};
+use crate::world::{FACTS, NAMES, World, active_skills, facts, matched_skill};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+use tower_prompt_layers::wire::Format;
+use tower_prompt_layers::{PromptStack, RepositoryText, Session, Settings, SystemPromptLayer};
+
+/// Where a conversation goes over several, their views are equal.
+const FORMATS: [&[Format]; 7] = [
+    &[Format::OpenAiChat],
+    &[Format::OpenAiResponses],
+    &[Format::Anthropic],
+    &[Format::Gemini],
+    &[Format::Ollama],
+    &[Format::OpenAiChat, Format::OpenAiResponses, Format::Anthropic],
+    &[Format::OpenAiChat, Format::OpenAiResponses, Format::Anthropic, Format::Ollama],
+];
+
+/// What the oracle remembers of a request that settled its place.
+pub(crate) struct Settled {
+    pub(crate) texts: Vec<Option<String>>,
+    pub(crate) active: BTreeSet<&'static str>,
+    /// Beyond a session's bound, where its place takes no text, no one can say.
+    pub(crate) is_active_known: bool,
+    /// As it was sent: by whom it was written, and how the provider saw it up to its last place.
+    pub(crate) format: Format,
+    pub(crate) own_system: Option<&'static str>,
+    pub(crate) own: Vec<Own>,
+    pub(crate) units: Vec<Value>,
+}
+
+pub(crate) struct Run {
+    pub(crate) rng: Rng,
+    pub(crate) session: Session,
+    pub(crate) is_limited: bool,
+    pub(crate) world: Arc<Mutex<World>>,
+    pub(crate) stack: PromptStack<ByModel>,
+    pub(crate) format: Format,
+    /// What the conversation goes over, now this, now that.
+    pub(crate) formats: Vec<Format>,
+    /// Users quote our texts; else they say nothing now and then (nothing with our text behind it, and our text alone, are the same bytes).
+    pub(crate) quotes: bool,
+    /// How many percent of the messages come as they were sent.
+    pub(crate) kept: usize,
+    pub(crate) next_id: usize,
+    pub(crate) branches: Vec<Vec<Sent>>,
+    pub(crate) now: usize,
+    pub(crate) own_system: Option<&'static str>,
+    pub(crate) ours: Option<String>,
+    pub(crate) by_host: BTreeSet<&'static str>,
+    pub(crate) settled: HashMap<Vec<Key>, Settled>,
+    pub(crate) known: HashSet<Vec<Key>>,
+    pub(crate) last: Vec<Key>,
+    pub(crate) texts: Vec<String>,
+    pub(crate) log: Vec<String>,
+}
+
+impl Run {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = Rng(seed);
+        let world = Arc::new(Mutex::new(World::default()));
+        for fact in FACTS {
+            if rng.chance(70) {
+                world.lock().unwrap().facts.insert(fact.name, format!("v{}", rng.below(3)));
+            }
+        }
+        world.lock().unwrap().catalog.extend(&NAMES[..rng.below(4)]);
+        let is_limited = rng.chance(15);
+        let place = if rng.chance(20) { RepositoryText::Context } else { RepositoryText::System };
+        let stack = PromptStack::new(ByModel, Settings::default().repository_text(place))
+            .with(active_skills)
+            .with(matched_skill)
+            .with(facts(world.clone()))
+            .with(SystemPromptLayer::replaced("BASE"));
+        let formats = rng.pick(&FORMATS).to_vec();
+        Self {
+            session: if is_limited { Session::with_max_places(NonZeroUsize::new(5).unwrap()) } else { Session::new() },
+            is_limited,
+            stack,
+            world,
+            format: rng.pick(&formats),
+            formats,
+            quotes: rng.chance(50),
+            kept: rng.pick(&[0, 0, 50, 100]),
+            next_id: 0,
+            branches: vec![Vec::new()],
+            now: 0,
+            own_system: rng.pick(&[None, None, Some("HOST"), Some("BASE"), Some("")]),
+            ours: None,
+            by_host: BTreeSet::new(),
+            settled: HashMap::new(),
+            known: HashSet::new(),
+            last: Vec::new(),
+            texts: Vec::new(),
+            log: Vec::new(),
+            rng,
+        }
+    }
+}
