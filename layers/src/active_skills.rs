@@ -4,7 +4,7 @@ use crate::prompt::{ACTIVE_SKILL, Contribute, Prompt, Round, Tier, Turn, impl_to
 use crate::skill::{self, SkillContextOptions};
 
 /// Adds the body of each skill in force, where this branch was not told of it yet: at the conversation's start in the system prompt (`Session`),
-/// later at the tail (`Step`: in tool rounds too). Bodies are read then, and not again.
+/// later at the tail (`Step`: in tool rounds too). Bodies are read then, and not again: a skill that is invoked again gets its new arguments alone.
 #[derive(Clone, Default, Debug)]
 pub struct ActiveSkillsLayer {
     options: SkillContextOptions,
@@ -30,6 +30,10 @@ impl Contribute for ActiveSkillsLayer {
                 Some(skill) => new.push((skill.clone(), active.clone())),
                 None => prompt.diagnose(skill::unknown_skill(active.id.as_str())),
             }
+        }
+        // Invoked again with other arguments.
+        for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_some() && !turn.was_active(active)) {
+            prompt.add(Tier::Step, || skill::new_arguments(active));
         }
         if !new.is_empty() {
             let tier = if prompt.round() == Round::Start { Tier::Session } else { Tier::Step };

@@ -1,6 +1,6 @@
 //! Skills that the user's words call for: suggested, or brought into force.
 
-use crate::prompt::{Contribute, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Fragment, Prompt, Round, Source, Tier, Trust, Turn, impl_tower_layer};
 use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillMatch};
 use crate::text::{Block, escape};
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,8 @@ pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 const THRESHOLD: f32 = 0.4;
 
 /// Looks for the skills that the user's newest message speaks of. A suggestion (`Turn`) is made once in a branch; a skill comes into force (`Step`)
-/// only on strong evidence, since a wrong activation is worse than a missed one. A message that begins with `/skill ID` brings that skill into
-/// force, with what follows as its arguments, where the host lets it.
+/// only on strong evidence, since a wrong activation is worse than a missed one. Where the host lets it, a message that begins with `/skill ID` brings
+/// that skill into force, with what follows as its arguments, and `/skill off ID` switches it off.
 #[derive(Clone, Debug)]
 pub struct SkillActivationLayer {
     mode: AutoActivate,
@@ -72,6 +72,26 @@ impl SkillActivationLayer {
         }
     }
 
+    fn obey(&self, command: &Command<'_>, turn: &Turn, prompt: &mut Prompt) {
+        let (Command::Activate(name, _) | Command::Deactivate(name)) = *command;
+        let usable = turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable);
+        let Some(skill) = usable else { return prompt.diagnose(skill::unknown_skill(name)) };
+        let id = &skill.summary.id;
+        match *command {
+            // In a tool loop the message is an old one, and was obeyed when it came.
+            Command::Deactivate(_) if turn.round != Round::Tool => prompt.deactivate(id.clone()),
+            Command::Deactivate(_) => {}
+            Command::Activate(_, arguments) => {
+                let active = ActiveSkill::explicit(id.clone(), Some(arguments).filter(|arguments| !arguments.is_empty()));
+                if !turn.is_active(id.as_str()) {
+                    self.activate(vec![(skill.clone(), active)], turn, prompt);
+                } else if !turn.active.contains(&active) {
+                    prompt.add(Tier::Step, || skill::new_arguments(&active).map(|fragment| fragment.activating(active.clone())));
+                }
+            }
+        }
+    }
+
     fn suggest(&self, matches: &[SkillMatch], turn: &Turn, prompt: &mut Prompt) {
         let new = matches.iter().filter(|found| found.score >= THRESHOLD && turn.told(&suggestion_id(found)).is_none());
         for found in new.take(self.max_suggestions.get()) {
@@ -87,18 +107,8 @@ impl Contribute for SkillActivationLayer {
             return;
         }
         let Some(text) = turn.user_text() else { return };
-        let command = Some(&*text).filter(|_| self.commands).and_then(command);
-        if let Some((name, arguments)) = command {
-            match turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable) {
-                Some(skill) if !turn.is_active(skill.summary.id.as_str()) => {
-                    let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
-                    let active = ActiveSkill::explicit(skill.summary.id.clone(), arguments);
-                    self.activate(vec![(skill.clone(), active)], turn, prompt);
-                }
-                Some(_) => {}
-                None => prompt.diagnose(skill::unknown_skill(name)),
-            }
-            return;
+        if let Some(command) = Some(&*text).filter(|_| self.commands).and_then(Command::parse) {
+            return self.obey(&command, turn, prompt);
         }
         if self.mode == AutoActivate::Off {
             return;
@@ -119,12 +129,25 @@ impl Contribute for SkillActivationLayer {
 
 impl_tower_layer!(SkillActivationLayer);
 
-/// `/skill ID ARGS` at a message's start: the id or name, and the arguments.
-fn command(text: &str) -> Option<(&str, &str)> {
-    let line = text.trim_start().strip_prefix("/skill")?;
-    let rest = line.strip_prefix(char::is_whitespace)?.trim();
-    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    (!name.is_empty()).then_some((name, arguments.trim()))
+/// What stands at a message's start, for the stack to act on.
+#[derive(PartialEq, Eq, Debug)]
+enum Command<'a> {
+    /// `/skill ID ARGS`, by id or name.
+    Activate(&'a str, &'a str),
+    /// `/skill off ID`
+    Deactivate(&'a str),
+}
+
+impl<'a> Command<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let words = text.trim_start().strip_prefix("/skill")?.strip_prefix(char::is_whitespace)?.trim();
+        let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        match (name, rest.trim()) {
+            ("", _) => None,
+            ("off", id) if !id.is_empty() => Some(Self::Deactivate(id)),
+            (name, arguments) => Some(Self::Activate(name, arguments)),
+        }
+    }
 }
 
 fn suggestion_id(found: &SkillMatch) -> String {

@@ -237,6 +237,8 @@ pub enum Entry {
         /// Whole ids, the prefix included.
         ids: BTreeSet<FragmentId>,
     },
+    /// The user switched this skill off: from here on, in all branches, until it is activated anew.
+    Deactivated(SkillId),
     /// Something was noticed.
     Diagnostic(Diagnostic),
 }

@@ -3,7 +3,7 @@
 use super::fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Tier};
 use super::session::{Session, Told};
 use super::{Diagnostic, Report};
-use crate::skill::{ActiveSkill, ActiveSkills, Skills};
+use crate::skill::{ActiveSkill, ActiveSkills, SkillId, Skills};
 use crate::wire::Conversation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -222,6 +222,12 @@ impl Prompt {
         if self.tells_of(&prefix) {
             let ids: BTreeSet<FragmentId> = ids.into_iter().map(Into::into).collect();
             self.slots.push(Slot::Ready(Entry::Only { prefix, ids }));
+        }
+    }
+    /// The user switches a skill off. Where it was told of, the request says that it no longer applies.
+    pub fn deactivate(&mut self, skill: SkillId) {
+        if self.round.collects(Tier::Step) {
+            self.slots.push(Slot::Ready(Entry::Deactivated(skill)));
         }
     }
     /// Reports something in the manifest.

@@ -9,6 +9,9 @@ use std::num::NonZeroUsize;
 /// The id of the fragment that stands ahead of all bodies.
 pub const ACTIVE_SKILLS: &str = "active_skills";
 
+/// The id of a skill's later arguments is this and the skill's id.
+const SKILL_ARGUMENTS: &str = "skill_arguments:";
+
 /// How bodies of active skills stand in the prompt.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
@@ -88,7 +91,8 @@ pub(crate) fn bodies(
     effect: fn(Fragment, &ActiveSkill) -> Fragment,
 ) -> impl Future<Output = Vec<Entry>> + Send + use<> {
     let left = options.max_bytes.map(|max| max.get().saturating_sub(turn.told_bytes(ACTIVE_SKILL)));
-    let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).source(Source::BuiltIn);
+    // In one block with the bodies.
+    let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).trust(Trust::Skill).source(Source::BuiltIn);
     let is_past: Vec<bool> = skills.iter().map(|(_, active)| turn.round == Round::Compacted && turn.was_active(active)).collect();
     async move {
         let mut entries = Vec::new();
@@ -146,6 +150,14 @@ fn preamble(options: &SkillContextOptions) -> String {
         let _ = write!(text, " Tools that they name are here: {}.", names.join(", "));
     }
     text
+}
+
+/// A skill in force is invoked again: its new arguments, and not its body.
+pub(crate) fn new_arguments(active: &ActiveSkill) -> Option<Fragment> {
+    let arguments = active.arguments.as_deref()?;
+    let head = format!("The skill {} is invoked again, now with these arguments:\n", escape::text(active.id.as_str()));
+    let block = Block::new("arguments", arguments).attribute("skill", active.id.as_str()).head(head);
+    Some(Fragment::new(format!("{SKILL_ARGUMENTS}{}", active.id), block).trust(Trust::Skill))
 }
 
 /// A skill that is to come into force and can't.

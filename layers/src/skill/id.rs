@@ -1,5 +1,6 @@
 //! The id of a skill: what it is called in settings, commands and the catalog.
 
+use crate::text::escape::is_invisible;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
@@ -7,8 +8,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
-/// A skill's id: one to 255 bytes of any script, in NFC, exact case kept, without `/`, `\`, control characters or blanks at its ends, and not a word
-/// that host commands use (`active`, `off`).
+/// A skill's id: one to 255 bytes of any script, in NFC, exact case kept, without `/`, `\`, characters that no one sees or blanks at its ends, and
+/// not a word that host commands use (`active`, `off`).
 ///
 /// ```
 /// use tower_prompt_layers::skill::SkillId;
@@ -44,7 +45,7 @@ impl fmt::Display for InvalidSkillId {
         match self {
             Self::Empty => write!(f, "a skill id must not be empty"),
             Self::TooLong(bytes) => write!(f, "a skill id has at most {MAX_BYTES} bytes, this one has {bytes}"),
-            Self::Character(c) => write!(f, "a skill id must not hold {c:?}: no `/`, no `\\`, no control character"),
+            Self::Character(c) => write!(f, "a skill id must not hold {c:?}: no `/`, no `\\`, nothing invisible"),
             Self::Reserved(word) => write!(f, "`{word}` is a word of the host's commands and can be no skill id"),
         }
     }
@@ -61,7 +62,7 @@ impl SkillId {
         if id.len() > MAX_BYTES {
             return Err(InvalidSkillId::TooLong(id.len()));
         }
-        if let Some(c) = id.chars().find(|c| c.is_control() || matches!(c, '/' | '\\' | '\u{2028}' | '\u{2029}')) {
+        if let Some(c) = id.chars().find(|c| is_invisible(*c) || c.is_control() || matches!(c, '/' | '\\')) {
             return Err(InvalidSkillId::Character(c));
         }
         if let Some(word) = RESERVED.into_iter().find(|word| *word == id) {
@@ -134,6 +135,8 @@ mod tests {
             ("a/b", Character('/')),
             ("a\\b", Character('\\')),
             ("a\0", Character('\0')),
+            ("a\u{202e}b", Character('\u{202e}')),
+            ("a\u{200b}b", Character('\u{200b}')),
             ("off", Reserved("off")),
             ("active", Reserved("active")),
             (&long, TooLong(256)),

@@ -15,7 +15,7 @@ pub use arguments::substitute_arguments;
 pub(crate) use catalog::Catalog;
 pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
 pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
-pub(crate) use context::{bodies, unknown_skill};
+pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
 pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};
 pub use model::{

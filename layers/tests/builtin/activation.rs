@@ -150,7 +150,7 @@ async fn a_body_cannot_leave_its_block_and_a_marker_of_a_command_is_text() {
     chat.says("one").await;
     chat.session.activate(id("hostile"), None);
     let tail = chat.says("two").await.tail;
-    assert_eq!((tail.matches("</skill>").count(), tail.matches("</context>").count(), tail.matches("<context").count()), (1, 2, 2));
+    assert_eq!((tail.matches("</skill>").count(), tail.matches("</context>").count(), tail.matches("<context").count()), (1, 1, 1));
     assert!(tail.contains("!`rm -rf /`") && tail.contains("!`id`"));
 }
 
@@ -172,4 +172,39 @@ async fn switched_off_a_skill_is_said_to_apply_no_longer() {
     chat.session.deactivate(&id("rust"));
     assert_eq!(chat.says("two").await.tail, "<context origin=\"host\">\nThe skill rust no longer applies.\n</context>");
     assert_eq!(chat.says("three").await.tail, "");
+}
+
+#[tokio::test]
+async fn invoked_again_with_other_arguments_a_skill_gets_these_and_not_its_body() {
+    let asks = || skill("asks", &[], "Review $ARGUMENTS.");
+    let line = |arguments: &str| {
+        let tag =
+            format!("<arguments skill=\"asks\">\nThe skill asks is invoked again, now with these arguments:\n{arguments}\n</arguments>");
+        format!("<context origin=\"skill\">\n{tag}\n</context>")
+    };
+    let mut by_command = chat([asks()], SkillActivationLayer::default().commands(true));
+    assert!(by_command.says("/skill asks one").await.tail.contains("Review one."));
+    assert_eq!(by_command.says("/skill asks two").await.tail, line("two"));
+    assert_eq!(by_command.says("go on").await.tail, "");
+    assert_eq!(by_command.says("/skill asks one").await.tail, line("one"));
+
+    let mut by_host = chat([asks()], SkillActivationLayer::default());
+    by_host.session.activate(id("asks"), Some("one"));
+    assert!(by_host.says("hi").await.system.contains("Review one."));
+    assert_eq!(by_host.says("go on").await.tail, "");
+    by_host.session.activate(id("asks"), Some("two"));
+    assert_eq!(by_host.says("again").await.tail, line("two"));
+    assert_eq!(by_host.says("go on").await.tail, "");
+}
+
+#[tokio::test]
+async fn a_command_switches_a_skill_off_and_on_again() {
+    let mut chat = chat([rust()], SkillActivationLayer::default().commands(true));
+    chat.session.activate(id("rust"), None);
+    chat.says("one").await;
+    assert_eq!(chat.says("/skill off rust").await.tail, "<context origin=\"host\">\nThe skill rust no longer applies.\n</context>");
+    assert_eq!(chat.says("two").await.tail, "");
+    assert_eq!(chat.says("/skill off rust").await.tail, "", "it is off already");
+    assert!(chat.says("/skill rust").await.tail.contains("Find the first error."));
+    assert_eq!(chat.says("/skill off absent").await.codes(), ["skill-unknown"]);
 }

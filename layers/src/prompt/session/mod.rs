@@ -108,9 +108,8 @@ impl Session {
         let round = state.round(&places, seed, &context);
         let held = state.newest(&places).or(seed.filter(|seed| state.has_entry(*seed)));
         // A compacted history may hold nothing of its branch; the last request says which it was.
-        let inherited = state.active_at(if round == Round::Compacted { state.last() } else { held });
-        let mut active = inherited.clone();
-        active.merge(state.active_by_host());
+        let from = if round == Round::Compacted { state.last() } else { held };
+        let (inherited, active) = (state.active_at(from), state.in_force(from));
         let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };

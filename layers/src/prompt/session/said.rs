@@ -80,6 +80,12 @@ impl Said<'_> {
                 active.remove(&skill.id);
             }
         }
+        for entry in entries {
+            if let Entry::Deactivated(skill) = entry {
+                state.deactivate(skill);
+                active.remove(skill);
+            }
+        }
         for fragment in fragments {
             if let Some(Effect::Activates(skill)) = &fragment.effect {
                 state.switch_on(&skill.id);
@@ -256,6 +262,10 @@ fn gone(entries: &[Entry], fragments: &[&Fragment], told: &Told, told_before: &T
     for said in entries {
         match said {
             Entry::Gone(id) if stands(id) => drop(gone.insert(id.clone())),
+            Entry::Deactivated(skill) => {
+                let id = FragmentId::from(format!("{ACTIVE_SKILL}{skill}"));
+                gone.extend(stands(&id).then_some(id));
+            }
             Entry::Only { prefix, ids } => {
                 let family = told
                     .0

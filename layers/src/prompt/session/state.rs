@@ -38,8 +38,9 @@ pub(super) struct State {
     /// The place of the last request, and how many places that request had.
     last: Option<Anchor>,
     last_places: usize,
-    /// Activated by the host, for all branches.
+    /// Activated by the host, for all branches, and when each was.
     by_host: ActiveSkills,
+    activated: HashMap<SkillId, u64>,
     /// Switched off while requests may be under way that still count on it.
     switched_off: HashSet<SkillId>,
     /// Where histories stand that the provider holds, the oldest first.
@@ -60,6 +61,7 @@ impl State {
             last: None,
             last_places: 0,
             by_host: ActiveSkills::default(),
+            activated: HashMap::new(),
             switched_off: HashSet::new(),
             bookmarks: Vec::new(),
             values: HashMap::new(),
@@ -72,10 +74,12 @@ impl State {
 
     pub(super) fn activate(&mut self, skill: ActiveSkill) {
         self.switched_off.remove(&skill.id);
+        self.activated.insert(skill.id.clone(), self.clock);
         self.by_host.put(skill);
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
         self.by_host.remove(skill);
+        self.activated.remove(skill);
         self.entries.values_mut().for_each(|entry| entry.active.remove(skill));
         self.switched_off.insert(skill.clone());
     }
@@ -176,6 +180,18 @@ impl State {
     }
     pub(super) fn active_at(&self, anchor: Option<Anchor>) -> ActiveSkills {
         anchor.and_then(|anchor| self.entries.get(&anchor)).map(|entry| entry.active.clone()).unwrap_or_default()
+    }
+    /// What is in force where a request goes on from `from`, and what the host activated: of arguments those that were given last.
+    pub(super) fn in_force(&self, from: Option<Anchor>) -> ActiveSkills {
+        let mut active = self.active_at(from);
+        let made = from.and_then(|from| self.entries.get(&from)).map(|entry| entry.made);
+        for skill in self.by_host.as_slice() {
+            let is_newer = made.is_none_or(|made| self.activated.get(&skill.id).is_some_and(|activated| *activated > made));
+            if is_newer || !active.contains(skill.id.as_str()) {
+                active.put(skill.clone());
+            }
+        }
+        active
     }
     pub(super) fn is_switched_off(&self, skill: &SkillId) -> bool {
         self.switched_off.contains(skill)
