@@ -117,7 +117,8 @@ fn read_body(path: &PathBuf) -> Result<Value, Failure> {
         Some("-") => read_standard_input()?,
         _ => std::fs::read_to_string(path).map_err(|error| Failure::failed(format!("--request {name}: {error}")))?,
     };
-    serde_json::from_str(&text).map_err(|error| Failure::failed(format!("--request {name}: this is no JSON: {error}")))
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| Failure::failed(format!("--request {name}: this is no JSON: {error}")))
 }
 
 fn read_standard_input() -> Result<String, Failure> {

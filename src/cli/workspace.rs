@@ -64,6 +64,9 @@ impl WorkspaceOptions {
     }
 }
 
+/// Ids that are less alike are not what was meant.
+const ALIKE: f64 = 0.75;
+
 /// The id of a usable skill that is called so.
 pub(super) fn skill_id(assembly: &Assembly, name: &str) -> Result<SkillId, Failure> {
     let skills = assembly.skills().snapshot();
@@ -72,7 +75,8 @@ pub(super) fn skill_id(assembly: &Assembly, name: &str) -> Result<SkillId, Failu
         Some(_) => Err(Failure::failed(format!("the skill `{name}` is disabled by the configuration"))),
         None => {
             let ids: Vec<&str> = skills.iter().map(|skill| skill.summary.id.as_str()).collect();
-            let nearest = ids.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
+            let likeness = |id: &&&str| strsim::jaro_winkler(id, name);
+            let nearest = ids.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|id| likeness(id) > ALIKE);
             let hint = nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default();
             Err(Failure::failed(format!("there is no skill `{name}` among {}{hint}", ids.len())))
         }

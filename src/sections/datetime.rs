@@ -1,7 +1,7 @@
 //! The clock.
 
 use crate::Environment;
-use crate::layers::{Prompt, Section, Tier, Turn, sections};
+use crate::layers::{Diagnostic, Prompt, Section, Tier, Turn, sections};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -19,17 +19,30 @@ impl CurrentDatetime {
         Self { environment }
     }
 
-    fn text(&self) -> Option<String> {
-        let now = Timestamp::try_from(self.environment.now()).ok()?;
-        let named = self.environment.get("TZ").map(|name| name.trim_start_matches(':'));
-        let zone = match named {
-            Some(name) => TimeZone::get(name).or_else(|_| TimeZone::posix(name)).unwrap_or(TimeZone::UTC),
-            None => TimeZone::try_system().unwrap_or(TimeZone::UTC),
+    /// The zone; an unknown one is UTC, and said so.
+    fn zone(&self) -> (TimeZone, Option<Diagnostic>) {
+        let Some(name) = self.environment.get("TZ").map(|name| name.trim_start_matches(':')) else {
+            return match TimeZone::try_system() {
+                Ok(zone) => (zone, None),
+                Err(error) => (TimeZone::UTC, Some(unknown_zone(&format!("the system's time zone is not known ({error})")))),
+            };
         };
+        match TimeZone::get(name).or_else(|_| TimeZone::posix(name)) {
+            Ok(zone) => (zone, None),
+            Err(_) => (TimeZone::UTC, Some(unknown_zone(&format!("`TZ` is {name:?}, which is no time zone")))),
+        }
+    }
+
+    fn text(&self, zone: TimeZone) -> Option<String> {
+        let now = Timestamp::try_from(self.environment.now()).ok()?;
         let zone_name = zone.iana_name().map(|name| format!(", {name}")).unwrap_or_default();
         let local = now.to_zoned_datetime(zone);
         Some(format!("{} ({}{zone_name})", local.strftime("%A, %Y-%m-%d %H:%M:%S %:z"), local.strftime("%Z")))
     }
+}
+
+fn unknown_zone(why: &str) -> Diagnostic {
+    Diagnostic::warning("unknown-time-zone", format!("{why}; times are told in UTC"))
 }
 
 impl Section for CurrentDatetime {
@@ -37,7 +50,14 @@ impl Section for CurrentDatetime {
         "current_datetime"
     }
     fn add(&self, _: &Turn, prompt: &mut Prompt) {
-        prompt.add(Tier::Turn, || self.text().map(|text| sections::fragment("current_datetime", &text)));
+        if !prompt.round().collects(Tier::Turn) {
+            return;
+        }
+        let (zone, diagnostic) = self.zone();
+        if let Some(diagnostic) = diagnostic {
+            prompt.diagnose(diagnostic);
+        }
+        prompt.add(Tier::Turn, || self.text(zone).map(|text| sections::fragment("current_datetime", &text)));
     }
 }
 
@@ -55,8 +75,11 @@ mod tests {
             ("EST5EDT,M3.2.0,M11.1.0", "Wednesday, 2026-07-01 08:30:15 -04:00 (EDT)"),
         ] {
             let clock = || UNIX_EPOCH + Duration::from_secs(1_782_909_015);
-            let environment = Environment::new("/").variable("TZ", zone).clock(clock);
-            assert_eq!(CurrentDatetime::new(environment).text().unwrap(), text);
+            let section = CurrentDatetime::new(Environment::new("/").variable("TZ", zone).clock(clock));
+            let (zone, diagnostic) = section.zone();
+            assert_eq!((section.text(zone).as_deref(), diagnostic), (Some(text), None));
         }
+        let (zone, diagnostic) = CurrentDatetime::new(Environment::new("/").variable("TZ", "Nowhere/Land")).zone();
+        assert_eq!((zone, &*diagnostic.unwrap().code), (TimeZone::UTC, "unknown-time-zone"));
     }
 }
