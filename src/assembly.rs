@@ -13,6 +13,7 @@ use crate::sessions::RecentSessions;
 use crate::skills::{DiscoveryOptions, FolderSkills};
 use crate::{Environment, Workspace};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Bytes of `INVARIANTS.md` that are read.
 const MAX_INVARIANTS_BYTES: usize = 1024 * 1024;
@@ -36,6 +37,7 @@ pub struct Assembly {
     environment: Environment,
     workspace: Workspace,
     skills: FolderSkills,
+    sessions: Arc<RecentSessions>,
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
 }
@@ -57,7 +59,8 @@ impl Assembly {
             FolderSkills::in_roots(Vec::new(), &options)
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
-        Self { config, environment, workspace, skills, load_by: LoadSkillsBy::default(), tool_names: Vec::new() }
+        let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
+        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new() }
     }
     /// With the skills of this registry instead.
     pub fn with_skills(mut self, skills: FolderSkills) -> Self {
@@ -99,10 +102,9 @@ impl Assembly {
         }
         stack.with(self.active_skills()).with(self.skill_activation())
     }
-    /// Skills, and a table of conversations without a session.
+    /// Skills, and the table of conversations without a session, which all stacks of this assembly share.
     pub fn settings(&self) -> Settings {
-        let sessions = RecentSessions::new(self.config.context.unnamed_sessions);
-        Settings::default().skills(self.skills.clone()).sessions(sessions).repository_text(self.config.context.repository_text)
+        Settings::default().skills(self.skills.clone()).sessions(self.sessions.clone()).repository_text(self.config.context.repository_text)
     }
     /// The base prompt: `system_prompt.mode`, `.text`.
     pub fn system_prompt(&self) -> SystemPromptLayer {

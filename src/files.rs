@@ -1,6 +1,7 @@
 //! Files from outside: read whole within a bound, never waited for, never followed out of where they belong, and not read again while they stand
 //! as they were.
 
+use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::layers::{Diagnostic, Document, DocumentSource, ReadingDocument, Severity};
 use crate::skills::front_matter::decode::decode;
 use std::borrow::Cow;
@@ -29,6 +30,15 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> 
     let file = open(path)?;
     let metadata = file.metadata()?;
     Ok(metadata.is_file().then_some((file, metadata)))
+}
+
+/// Whether something is there, readable or not. What can't be looked at counts as there: reading it will say why it can't be read. A link that
+/// leads nowhere, or in a circle, is nothing.
+pub(crate) fn is_there(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(_) => true,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied || !(error.kind() == io::ErrorKind::NotFound || path.is_symlink()),
+    }
 }
 
 /// At most so many bytes, and whether there are more.
@@ -96,9 +106,9 @@ impl Texts {
             return Err(Diagnostic::warning("file-not-regular", "is no regular file, and is not read").at(shown));
         };
         let stamp = Stamp::of(&metadata);
-        // What is under the lock is replaced whole.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, text)) = known.get(path).filter(|(of, _)| *of == stamp) {
+        // What is under the lock is replaced whole; nothing is read under it.
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = known().get(path).filter(|(of, _)| *of == stamp) {
             return Ok(text.clone());
         }
         let (bytes, is_cut) = read_bounded(&file, max_bytes).map_err(|reason| unreadable(&reason))?;
@@ -109,7 +119,7 @@ impl Texts {
         let diagnostic = diagnostic.map(|diagnostic| diagnostic.at(shown));
         let text = FileText { text: text.as_ref().into(), diagnostic };
         if stamp.is_settled_at(before) {
-            known.insert(path.to_owned(), (stamp, text.clone()));
+            known().insert(path.to_owned(), (stamp, text.clone()));
         }
         Ok(text)
     }
@@ -142,7 +152,7 @@ impl RepositoryFile {
         Self { path, root, max_bytes, texts: Arc::default() }
     }
     fn read_now(&self) -> Result<Option<Document>, Diagnostic> {
-        if !self.path.exists() {
+        if !is_there(&self.path) {
             return Ok(None);
         }
         let FileText { text, diagnostic } = self.texts.read_inside(&self.path, &self.root, self.max_bytes)?;
@@ -154,7 +164,9 @@ impl RepositoryFile {
 impl DocumentSource for RepositoryFile {
     fn read(&self) -> ReadingDocument {
         let file = self.clone();
-        let read = crate::blocking::off_the_executor(move || file.read_now());
-        Box::pin(async move { read.await.unwrap_or_else(|| Err(Diagnostic::warning("probe-failed", "reading a document failed"))) })
+        let path = file.path.to_string_lossy().into_owned();
+        let read = off_the_executor_within(FILE_DEADLINE, move || file.read_now());
+        let failed = move || Err(Diagnostic::warning("probe-failed", "could not be read in time").at(path));
+        Box::pin(async move { read.await.unwrap_or_else(failed) })
     }
 }

@@ -28,7 +28,10 @@ impl Contribute for ActiveSkillsLayer {
         for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_none()) {
             match turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
                 Some(skill) => new.push((skill.clone(), active.clone())),
-                None => prompt.diagnose(skill::unknown_skill(active.id.as_str())),
+                None => {
+                    prompt.diagnose(skill::unknown_skill(active.id.as_str()));
+                    prompt.deactivate(active.id.clone());
+                }
             }
         }
         // Invoked again with other arguments.

@@ -1,6 +1,6 @@
 //! Skills that the user's words call for: suggested, or brought into force.
 
-use crate::prompt::{Contribute, Fragment, Prompt, Round, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
 use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillMatch};
 use crate::text::{Block, escape};
 use serde::{Deserialize, Serialize};
@@ -73,22 +73,20 @@ impl SkillActivationLayer {
     }
 
     fn obey(&self, command: &Command<'_>, turn: &Turn, prompt: &mut Prompt) {
-        let (Command::Activate(name, _) | Command::Deactivate(name)) = *command;
-        let usable = turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable);
-        let Some(skill) = usable else { return prompt.diagnose(skill::unknown_skill(name)) };
+        if !turn.may_activate() {
+            let message = "a command in the first message of a conversation without a session is not obeyed: others may begin alike";
+            return prompt.diagnose(Diagnostic::warning("command-ignored", message));
+        }
+        let Some((skill, rest)) = command.skill(turn) else { return prompt.diagnose(skill::unknown_skill(command.words)) };
         let id = &skill.summary.id;
-        match *command {
-            // In a tool loop the message is an old one, and was obeyed when it came.
-            Command::Deactivate(_) if turn.round != Round::Tool => prompt.deactivate(id.clone()),
-            Command::Deactivate(_) => {}
-            Command::Activate(_, arguments) => {
-                let active = ActiveSkill::explicit(id.clone(), Some(arguments).filter(|arguments| !arguments.is_empty()));
-                if !turn.is_active(id.as_str()) {
-                    self.activate(vec![(skill.clone(), active)], turn, prompt);
-                } else if !turn.active.contains(&active) {
-                    prompt.add(Tier::Step, || skill::new_arguments(&active).map(|fragment| fragment.activating(active.clone())));
-                }
-            }
+        if command.switches_off {
+            return prompt.deactivate(id.clone());
+        }
+        let active = ActiveSkill::explicit(id.clone(), Some(rest).filter(|arguments| !arguments.is_empty()));
+        if !turn.is_active(id.as_str()) {
+            self.activate(vec![(skill.clone(), active)], turn, prompt);
+        } else if !turn.active.contains(&active) {
+            prompt.add(Tier::Step, || skill::new_arguments(&active).map(|fragment| fragment.activating(active.clone())));
         }
     }
 
@@ -103,7 +101,8 @@ impl SkillActivationLayer {
 
 impl Contribute for SkillActivationLayer {
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
-        if !prompt.round().collects(Tier::Step) || (self.mode == AutoActivate::Off && !self.commands) {
+        // In a tool loop the user's message is an old one, and was looked at when it came.
+        if !prompt.round().collects(Tier::Turn) || (self.mode == AutoActivate::Off && !self.commands) {
             return;
         }
         let Some(text) = turn.user_text() else { return };
@@ -129,24 +128,33 @@ impl Contribute for SkillActivationLayer {
 
 impl_tower_layer!(SkillActivationLayer);
 
-/// What stands at a message's start, for the stack to act on.
+/// What stands at a message's start, for the stack to act on: `/skill ID ARGS`, or `/skill off ID`.
 #[derive(PartialEq, Eq, Debug)]
-enum Command<'a> {
-    /// `/skill ID ARGS`, by id or name.
-    Activate(&'a str, &'a str),
-    /// `/skill off ID`
-    Deactivate(&'a str),
+struct Command<'a> {
+    switches_off: bool,
+    /// An id or a name, and what follows it.
+    words: &'a str,
 }
+
+/// No name of a skill has more words.
+const MOST_WORDS: usize = 8;
 
 impl<'a> Command<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let words = text.trim_start().strip_prefix("/skill")?.strip_prefix(char::is_whitespace)?.trim();
-        let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-        match (name, rest.trim()) {
-            ("", _) => None,
-            ("off", id) if !id.is_empty() => Some(Self::Deactivate(id)),
-            (name, arguments) => Some(Self::Activate(name, arguments)),
-        }
+        let off = words.strip_prefix("off").filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim);
+        (!words.is_empty()).then_some(Self { switches_off: off.is_some(), words: off.unwrap_or(words) })
+    }
+    /// The usable skill that the longest beginning of the words names, and the words behind it.
+    fn skill<'t>(&self, turn: &'t Turn) -> Option<(&'t Skill, &'a str)> {
+        let ends = self.words.match_indices(char::is_whitespace).map(|(at, _)| at).take(MOST_WORDS).chain([self.words.len()]);
+        let mut ends: Vec<usize> = ends.collect();
+        ends.reverse();
+        ends.into_iter().find_map(|end| {
+            let (name, rest) = self.words.split_at(end);
+            let skill = turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable)?;
+            Some((skill, rest.trim()))
+        })
     }
 }
 

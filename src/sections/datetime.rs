@@ -1,9 +1,11 @@
 //! The clock.
 
 use crate::Environment;
+use crate::files;
 use crate::layers::{Diagnostic, Prompt, Section, Tier, Turn, sections};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use std::path::Path;
 
 /// `current_datetime`: local time to the second with its offset from UTC, the zone's abbreviation and its IANA name. At each user message.
 ///
@@ -27,7 +29,11 @@ impl CurrentDatetime {
                 Err(error) => (TimeZone::UTC, Some(unknown_zone(&format!("the system's time zone is not known ({error})")))),
             };
         };
-        match TimeZone::get(name).or_else(|_| TimeZone::posix(name)) {
+        // A path in the zone database is told by its name, any other by its file.
+        let path = Path::new(name);
+        let named = name.rsplit_once("/zoneinfo/").map_or(name, |(_, name)| name);
+        let of_file = || path.is_absolute().then(|| zone_of_file(path)).flatten();
+        match TimeZone::get(named).ok().or_else(of_file).map_or_else(|| TimeZone::posix(name), Ok) {
             Ok(zone) => (zone, None),
             Err(_) => (TimeZone::UTC, Some(unknown_zone(&format!("`TZ` is {name:?}, which is no time zone")))),
         }
@@ -39,6 +45,14 @@ impl CurrentDatetime {
         let local = now.to_zoned_datetime(zone);
         Some(format!("{} ({}{zone_name})", local.strftime("%A, %Y-%m-%d %H:%M:%S %:z"), local.strftime("%Z")))
     }
+}
+
+/// A compiled zone file; those of the database have a few kilobytes.
+fn zone_of_file(path: &Path) -> Option<TimeZone> {
+    const MAX_BYTES: usize = 256 * 1024;
+    let (file, _) = files::open_regular(path).ok()??;
+    let (bytes, is_cut) = files::read_bounded(&file, MAX_BYTES).ok()?;
+    if is_cut { None } else { TimeZone::tzif("", &bytes).ok() }
 }
 
 fn unknown_zone(why: &str) -> Diagnostic {
@@ -70,6 +84,7 @@ mod tests {
     fn the_zone_is_the_real_one() {
         for (zone, text) in [
             ("Europe/Berlin", "Wednesday, 2026-07-01 14:30:15 +02:00 (CEST, Europe/Berlin)"),
+            (":/usr/share/zoneinfo/Europe/Berlin", "Wednesday, 2026-07-01 14:30:15 +02:00 (CEST, Europe/Berlin)"),
             (":Asia/Kolkata", "Wednesday, 2026-07-01 18:00:15 +05:30 (IST, Asia/Kolkata)"),
             ("UTC", "Wednesday, 2026-07-01 12:30:15 +00:00 (UTC, UTC)"),
             ("EST5EDT,M3.2.0,M11.1.0", "Wednesday, 2026-07-01 08:30:15 -04:00 (EDT)"),

@@ -7,6 +7,7 @@ use crate::layers::text::{Block, Edge, Fitted, Limit, Room, escape};
 use crate::layers::{Diagnostic, Entry, Fragment, Prompt, Section, Source, Text, Tier, Trust, Turn};
 use crate::process::{self, Printed};
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
@@ -68,16 +69,19 @@ fn look_up(workspace: &Workspace) -> Result<Vec<String>, Diagnostic> {
     let is_repository = workspace.is_trusted() && directory.ancestors().any(|folder| folder.join(".git").exists());
     let mut lines = vec![directory_line(workspace)];
     if is_repository {
-        let printed = git(directory, &["status", "--porcelain=v1", "--branch", "--untracked-files=normal"])?;
+        // Of a repository that is larger than the workspace only what lies in the workspace.
+        let root = workspace.root().as_os_str();
+        let status = ["status", "--porcelain=v1", "--branch", "--untracked-files=normal", "--"].map(OsStr::new);
+        let printed = git(directory, &[&status[..], &[root]].concat())?;
         lines.extend(status_lines(&printed));
     }
     Ok(lines)
 }
 
 /// Runs git so that it takes no lock, asks nothing, pages nothing and starts no monitor.
-fn git(directory: &Path, arguments: &[&str]) -> Result<Printed, Diagnostic> {
-    let arguments: Vec<&str> =
-        ["-c", "core.fsmonitor=false", "-c", "color.ui=false"].into_iter().chain(arguments.iter().copied()).collect();
+fn git(directory: &Path, arguments: &[&OsStr]) -> Result<Printed, Diagnostic> {
+    let settings = ["-c", "core.fsmonitor=false", "-c", "color.ui=false"].map(OsStr::new);
+    let arguments = [&settings[..], arguments].concat();
     let variables = [
         ("GIT_OPTIONAL_LOCKS", Some("0")),
         ("GIT_TERMINAL_PROMPT", Some("0")),
@@ -87,6 +91,9 @@ fn git(directory: &Path, arguments: &[&str]) -> Result<Printed, Diagnostic> {
         ("GIT_DIR", None),
         ("GIT_WORK_TREE", None),
         ("GIT_INDEX_FILE", None),
+        ("GIT_COMMON_DIR", None),
+        ("GIT_OBJECT_DIRECTORY", None),
+        ("GIT_NAMESPACE", None),
     ];
     let failed = |reason: String| Diagnostic::warning("git-failed", format!("git {reason}")).at(directory.to_string_lossy());
     let printed =

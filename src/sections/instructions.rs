@@ -1,9 +1,9 @@
 //! What the repository says of itself: its project files, and its instructions to agents.
 
 use crate::Workspace;
-use crate::blocking::off_the_executor;
+use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::files::{self, FileText};
-use crate::layers::text::{Block, Limit, escape};
+use crate::layers::text::{Block, Limit};
 use crate::layers::{Diagnostic, Entry, Fragment, FragmentId, Prompt, Section, Source, Tier, Trust, Turn, sections};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -75,8 +75,11 @@ impl Section for RepositoryContext {
         }
         prompt.add_later(Tier::Stable, || {
             let section = self.clone();
-            let read = off_the_executor(move || section.read());
-            async move { read.await.unwrap_or_else(|| vec![Diagnostic::warning("probe-failed", "reading the repository failed").into()]) }
+            let read = off_the_executor_within(FILE_DEADLINE, move || section.read());
+            // Silence: that the repository could not be read in time makes nothing gone.
+            async move {
+                read.await.unwrap_or_else(|| vec![Diagnostic::warning("probe-failed", "the repository could not be read in time").into()])
+            }
         });
     }
 }
@@ -101,7 +104,7 @@ impl RepositoryContext {
         let mut files = Vec::new();
         let mut unread = BTreeSet::new();
         for folder in self.folders() {
-            let Some(path) = INSTRUCTION_FILES.iter().map(|name| folder.join(name)).find(|path| path.exists()) else { continue };
+            let Some(path) = INSTRUCTION_FILES.iter().map(|name| folder.join(name)).find(|path| files::is_there(path)) else { continue };
             let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             match self.texts.read_inside(&path, root, MAX_FILE_BYTES) {
                 Ok(FileText { text, diagnostic }) => {
@@ -158,5 +161,5 @@ fn id(name: &str) -> FragmentId {
 fn fragment(file: &Instructions) -> Fragment {
     let path = file.path.to_string_lossy();
     let block = Block::new("instructions", &file.text).path_attribute("path", &path).rest_in(&*path);
-    Fragment::new(id(&escape::text(&file.name)), block).trust(Trust::Repository).source(Source::file(path))
+    Fragment::new(id(&file.name), block).trust(Trust::Repository).source(Source::file(path))
 }

@@ -17,5 +17,5 @@ pub use locale::Locale;
 /// A probed value, on one line and no longer than anyone needs.
 fn bounded(value: &str) -> String {
     use crate::layers::text::{escape, shorten};
-    shorten(&escape::text(value), 256).into_owned()
+    escape::text(&shorten(value, 256))
 }

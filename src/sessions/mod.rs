@@ -1,11 +1,14 @@
 //! Conversations without a session: known by their own messages, in memory.
 
 use crate::layers::wire::{Conversation, Role};
-use crate::layers::{AnchorKey, Context, Host, Opening, Session, Sessions};
+use crate::layers::{AnchorKey, Context, Host, Opening, Purpose, Session, Sessions};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// Conversations that begin alike: so many of them, those used last, are looked at.
+const LOOKED_AT: usize = 64;
 
 /// An opening message alone shares a conversation that is younger.
 const SHARED_FOR: Duration = Duration::from_secs(5 * 60);
@@ -34,9 +37,12 @@ struct Table {
     uses: u64,
 }
 
+#[derive(Clone)]
 struct Known {
+    number: u64,
     scope: Scope,
-    opening: Opening,
+    /// Where the provider holds no history before it.
+    opening: Option<Opening>,
     session: Session,
     begun: Instant,
     used: u64,
@@ -80,33 +86,58 @@ impl RecentSessions {
 
 impl Sessions for RecentSessions {
     fn find(&self, conversation: &Conversation, context: &Context) -> Session {
-        let openings = self.key.openings(conversation);
-        let Some(as_it_stands) = openings.first() else { return Session::with_key(self.key) };
-        let now = (self.clock)();
         let scope = (context.scope.clone(), context.host.clone());
-        let is_opening_alone = conversation.messages.iter().filter(|message| message.role != Role::Assistant).nth(1).is_none();
+        let openings = if conversation.held_by_provider.is_some() { Vec::new() } else { self.key.openings(conversation) };
+        let found = match &conversation.held_by_provider {
+            Some(history) => {
+                let alike = self.last_used(|known| known.scope == scope);
+                alike.into_iter().find(|known| known.session.knows_history(history.name()))
+            }
+            None if openings.is_empty() => return Session::with_key(self.key),
+            None => self.by_messages(conversation, &scope, &openings),
+        };
         let table = &mut *self.lock();
         table.uses += 1;
-        let alike = table.conversations.iter_mut().filter(|known| known.scope == scope && openings.contains(&known.opening));
-        let found = if is_opening_alone {
-            alike.filter(|known| now.saturating_duration_since(known.begun) < SHARED_FOR).max_by_key(|known| known.used)
-        } else {
-            let measured = alike.map(|known| (known.session.known_places(conversation), known)).filter(|(places, _)| *places > 0);
-            measured.max_by_key(|(places, known)| (*places, known.used)).map(|(_, known)| known)
-        };
-        if let Some(known) = found {
-            known.used = table.uses;
-            return known.session.clone();
+        if let Some(found) = found {
+            let uses = table.uses;
+            table.conversations.iter_mut().filter(|known| known.number == found.number).for_each(|known| known.used = uses);
+            return found.session;
+        }
+        let session = Session::with_key(self.key);
+        // Nothing is kept of what only asks for the prefix.
+        if context.purpose == Purpose::SamePrefix {
+            return session;
         }
         if table.conversations.len() >= self.max.get()
             && let Some(oldest) = (0..table.conversations.len()).min_by_key(|n| table.conversations[*n].used)
         {
             table.conversations.swap_remove(oldest);
         }
-        let session = Session::with_key(self.key);
-        let known = Known { scope, opening: *as_it_stands, session: session.clone(), begun: now, used: table.uses };
-        table.conversations.push(known);
+        let (opening, number) = (openings.first().copied(), table.uses);
+        table.conversations.push(Known { scope, opening, session: session.clone(), begun: (self.clock)(), used: number, number });
         session
+    }
+}
+
+impl RecentSessions {
+    /// The conversations of this kind, the last used first. Copies: a session may be busy for a while, and the table is not to wait for it.
+    fn last_used(&self, is_alike: impl Fn(&Known) -> bool) -> Vec<Known> {
+        let mut alike: Vec<Known> = self.lock().conversations.iter().filter(|known| is_alike(known)).cloned().collect();
+        alike.sort_by_key(|known| std::cmp::Reverse(known.used));
+        alike
+    }
+
+    fn by_messages(&self, conversation: &Conversation, scope: &Scope, openings: &[Opening]) -> Option<Known> {
+        let mut alike = self.last_used(|known| known.scope == *scope && known.opening.is_some_and(|opening| openings.contains(&opening)));
+        alike.truncate(LOOKED_AT);
+        let is_opening_alone = conversation.messages.iter().filter(|message| message.role != Role::Assistant).nth(1).is_none();
+        if is_opening_alone {
+            let now = (self.clock)();
+            return alike.into_iter().find(|known| now.saturating_duration_since(known.begun) < SHARED_FOR);
+        }
+        let measured = alike.into_iter().map(|known| (known.session.known_places(conversation), known)).filter(|(places, _)| *places > 0);
+        // Of equal ones the first, which is the last used.
+        measured.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, known)| known)
     }
 }
 

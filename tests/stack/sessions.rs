@@ -44,6 +44,11 @@ fn ours(messages: &[Value]) -> String {
     messages.last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
+/// Whose conversations these are.
+fn caller() -> Context {
+    Context::default().scope("caller")
+}
+
 #[test]
 fn no_session_five_tool_rounds_probes_ran_once_and_the_bytes_only_grow() {
     let (stack, count) = counting(Settings::default().sessions(RecentSessions::default()));
@@ -93,16 +98,16 @@ fn an_opening_message_shares_a_conversation_that_is_younger_than_five_minutes() 
     let (stack, _) = counting(Settings::default().sessions(table));
     let opening = [user("continue")];
     let later = [user("continue"), assistant("Done."), user("and?")];
-    let first = send(&stack, &opening, Context::default());
+    let first = send(&stack, &opening, caller());
     passed.store(299, Ordering::Relaxed);
-    assert_eq!(send(&stack, &opening, Context::default()), first, "a retry, or one of two that begin alike");
-    let grown = send(&stack, &later, Context::default());
+    assert_eq!(send(&stack, &opening, caller()), first, "a retry, or one of two that begin alike");
+    let grown = send(&stack, &later, caller());
     assert!(grown.starts_with(&first));
     passed.store(300, Ordering::Relaxed);
-    let anew = send(&stack, &opening, Context::default());
+    let anew = send(&stack, &opening, caller());
     assert_ne!(anew, first, "five minutes are over: a new conversation");
     passed.store(7 * 24 * 60 * 60, Ordering::Relaxed);
-    let old = send(&stack, &later, Context::default());
+    let old = send(&stack, &later, caller());
     assert_eq!(old, grown, "a longer one finds its own however old it is");
 }
 
@@ -110,11 +115,11 @@ fn an_opening_message_shares_a_conversation_that_is_younger_than_five_minutes() 
 fn a_scope_separates_conversations_and_so_does_what_the_host_says_of_the_caller() {
     let (stack, count) = counting(Settings::default().sessions(RecentSessions::default()));
     let contexts = [
-        Context::default(),
-        Context::default().scope("tenant a"),
-        Context::default().scope("tenant b"),
-        Context::default().scope("tenant b").model("anthropic", "claude"),
-        Context::default().agent("builder", "plan"),
+        caller(),
+        caller().scope("tenant a"),
+        caller().scope("tenant b"),
+        caller().scope("tenant b").model("anthropic", "claude"),
+        caller().agent("builder", "plan"),
     ];
     let opening = [user("continue")];
     let said: Vec<String> = contexts.iter().map(|context| ours(&send(&stack, &opening, context.clone()))).collect();
@@ -143,7 +148,7 @@ fn per_call_without_a_scope_recognises_nothing() {
 #[test]
 fn the_conversation_longest_unused_goes_first() {
     let (stack, _) = counting(Settings::default().sessions(RecentSessions::new(NonZeroUsize::new(2).unwrap())));
-    let say = |text: &str| ours(&send(&stack, &[user(text)], Context::default()));
+    let say = |text: &str| ours(&send(&stack, &[user(text)], caller()));
     let (a, b) = (say("a"), say("b"));
     assert_eq!(say("a"), a, "used");
     let c = say("c");
@@ -160,7 +165,7 @@ fn context_unnamed_sessions_bounds_the_table() {
         .environment("context.unnamed_sessions = 1")
         .clock(move || some_time() + Duration::from_secs(clock.fetch_add(1, Ordering::Relaxed)));
     let stack = Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap().stack(OpenAiChat);
-    let say = |text: &str| ours(&send(&stack, &[user(text)], Context::default()));
+    let say = |text: &str| ours(&send(&stack, &[user(text)], caller()));
     let a = say("a");
     assert_eq!(say("a"), a);
     say("b");
@@ -173,11 +178,11 @@ fn a_skill_is_activated_by_words_only_behind_an_assistant_message() {
     place.write("work/skills/s.md", "---\ndescription: d\nkeywords: [code review]\n---\nBody of s.");
     let stack = place.assembly("skills.auto_activate = \"on\"").stack(OpenAiChat);
     let opening = [user("a code review")];
-    let first = send(&stack, &opening, Context::default());
+    let first = send(&stack, &opening, caller());
     assert!(!ours(&first).contains("Body of s."), "two conversations may begin alike");
     let report = Report::default();
     let later = [user("a code review"), assistant("Of what?"), user("a code review of main.rs")];
-    let said = send(&stack, &later, Context::default().report(report.clone()));
+    let said = send(&stack, &later, caller().report(report.clone()));
     assert!(ours(&said).contains("Body of s.") && said.starts_with(&first));
     assert_eq!(report.manifest().unwrap().events.len(), 1);
 }
@@ -191,7 +196,7 @@ fn two_requests_of_one_session_at_once_are_each_well_formed_and_both_activations
     }
     let stack = place.assembly("skills.commands = true").stack(OpenAiChat);
     let session = Session::new();
-    let context = || Context::default().session(session.clone());
+    let context = || caller().session(session.clone());
     let begin = [user("hi"), assistant("Yes?")];
     send(&stack, &begin[..1], context());
     let branch = |text: &str| [&begin[..], &[user(text)]].concat();
@@ -203,4 +208,27 @@ fn two_requests_of_one_session_at_once_are_each_well_formed_and_both_activations
         let again = send(&stack, messages, context());
         assert_eq!(sent["messages"], json!(again), "a retry is the same bytes");
     }
+}
+
+#[test]
+fn a_history_that_the_provider_holds_is_known_by_its_name_and_never_shared() {
+    use tower_prompt::layers::wire::OpenAiResponses;
+    let (stack, count) = counting(Settings::default().sessions(RecentSessions::default()));
+    let stack = stack.for_wire(OpenAiResponses);
+    let say = |previous: Option<&str>, response: &str, text: &str| {
+        let report = Report::default();
+        let mut request = json!({"model": "m", "input": text});
+        if let Some(previous) = previous {
+            request["previous_response_id"] = previous.into();
+        }
+        let sent = wait(stack.assemble(request, caller().report(report.clone())));
+        report.record_response_id(response);
+        sent["input"].to_string()
+    };
+    let (a, b) = (say(None, "a1", "thread a"), say(None, "b1", "thread b"));
+    assert!(a.contains("Probe 0.") && b.contains("Probe 1."));
+    let (a, b) = (say(Some("a1"), "a2", "continue"), say(Some("b1"), "b2", "continue"));
+    assert!(a.contains("Probe 2.") && b.contains("Probe 3."), "each went on in its own: {a} {b}");
+    assert!(say(Some("unknown"), "c", "continue").contains("Probe 4."), "an unknown one is nobody's");
+    assert_eq!(count.load(Ordering::Relaxed), 5);
 }

@@ -102,7 +102,8 @@ impl fmt::Display for Source {
     }
 }
 
-/// A fragment's text. It knows how to say less, and what to say when it has changed.
+/// A fragment's text. It knows how to say less, and what to say when it has changed. Called while its session is locked: it must not call the
+/// session.
 pub trait Text: Send + Sync {
     /// As much as the room holds; never more, from 0 up. In [`Room::UNLIMITED`] it is the whole: the fragment's *value*, by which a change is
     /// noticed.
@@ -146,6 +147,8 @@ pub struct Fragment {
     pub(crate) id: FragmentId,
     pub(crate) text: Arc<dyn Text>,
     pub(crate) limit: Limit,
+    /// Bytes of all skills' bodies in a branch together.
+    pub(crate) pool: Option<usize>,
     pub(crate) trust: Trust,
     pub(crate) source: Source,
     pub(crate) effect: Option<Effect>,
@@ -168,6 +171,7 @@ impl Fragment {
             id: id.into(),
             text: Arc::new(text),
             limit: Limit::None,
+            pool: None,
             trust: Trust::Host,
             source: Source::Host,
             effect: None,
@@ -178,6 +182,11 @@ impl Fragment {
     /// At most so much of it.
     pub fn limit(mut self, limit: Limit) -> Self {
         self.limit = limit;
+        self
+    }
+    /// A skill's body shares so many bytes with those that stand in its branch, and with those that are said with it.
+    pub(crate) fn pool(mut self, bytes: Option<usize>) -> Self {
+        self.pool = bytes;
         self
     }
     /// Whose words these are.

@@ -238,6 +238,10 @@ impl Report {
     pub(crate) fn fill(&self, manifest: Manifest, bookmark: Option<Bookmark>) {
         *self.lock() = Reported { manifest: Some(manifest), usage: None, bookmark };
     }
+    /// Nothing was added: what an earlier request said is no word about this one.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Reported::default();
+    }
     fn lock(&self) -> std::sync::MutexGuard<'_, Reported> {
         // Nothing half-written can be seen: each write is one assignment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -51,6 +51,7 @@ impl<R> PromptRequest<R> {
     pub(super) fn render(self, wire: &impl Wire<R>, entries: &[Entry]) -> R {
         let Self { turn, request, session, opened, settings, .. } = self;
         if turn.context.purpose == Purpose::Bare {
+            turn.context.report.clear();
             return request;
         }
         let bookmark = session.bookmark(&opened);

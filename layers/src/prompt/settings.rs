@@ -27,6 +27,12 @@ pub trait Sessions: Send + Sync {
     fn find(&self, conversation: &Conversation, context: &Context) -> Session;
 }
 
+impl<T: Sessions + ?Sized> Sessions for Arc<T> {
+    fn find(&self, conversation: &Conversation, context: &Context) -> Session {
+        (**self).find(conversation, context)
+    }
+}
+
 type Observer = Arc<dyn Fn(&Manifest) + Send + Sync>;
 
 /// What a stack is told once: skills, conversations, token counts, an observer. Cheap to clone.

@@ -81,7 +81,8 @@ impl<W> PromptStack<W> {
     pub fn per_call(self) -> PerCall<W> {
         PerCall(self)
     }
-    /// The request as it would be sent, without tower. `context` is all that the host says of it: the stack's own is not looked at.
+    /// The request as it would be sent, without tower. `context` is all that the host says of it: the stack's own is not looked at. As with
+    /// [`per_call`](Self::per_call), without a session or a scope each request is a conversation of its own.
     pub async fn assemble<R>(&self, request: R, context: Context) -> R
     where
         W: Wire<R>,
@@ -93,7 +94,8 @@ impl<W> PromptStack<W> {
     where
         W: Wire<R>,
     {
-        let mut request = PromptRequest::open(&self.wire, request, context, &self.settings);
+        let settings = Settings { is_per_call: true, ..self.settings.clone() };
+        let mut request = PromptRequest::open(&self.wire, request, context, &settings);
         request.collect(&self.parts);
         request
     }

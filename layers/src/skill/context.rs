@@ -82,18 +82,20 @@ pub fn skill_fragment(skill: &SkillSummary, body: &str, arguments: SkillArgument
     Fragment::new(id, skill_block(skill, body, arguments)).trust(Trust::Skill).source(source)
 }
 
-/// Reads the bodies of skills that come into force, for [`Prompt::add_later`](crate::Prompt::add_later): ahead of them what holds for all. What is
-/// to be shared out among them is what `turn` leaves of the room for all bodies.
+/// Reads the bodies of skills that come into force, for [`Prompt::add_later`](crate::Prompt::add_later): ahead of them what holds for all.
 pub(crate) fn bodies(
     skills: Vec<(Skill, ActiveSkill)>,
     turn: &Turn,
     options: &SkillContextOptions,
     effect: fn(Fragment, &ActiveSkill) -> Fragment,
 ) -> impl Future<Output = Vec<Entry>> + Send + use<> {
-    let left = options.max_bytes.map(|max| max.get().saturating_sub(turn.told_bytes(ACTIVE_SKILL)));
+    let pool = options.max_bytes.map(NonZeroUsize::get);
+    let left = pool.map_or(Limit::None, |max| Limit::Bytes(max.saturating_sub(turn.told_bytes(ACTIVE_SKILL))));
     // In one block with the bodies.
     let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).trust(Trust::Skill).source(Source::BuiltIn);
-    let is_past: Vec<bool> = skills.iter().map(|(_, active)| turn.round == Round::Compacted && turn.was_active(active)).collect();
+    // Behind a compaction, and behind a rebase.
+    let begins_anew = matches!(turn.round, Round::Compacted | Round::Start);
+    let is_past: Vec<bool> = skills.iter().map(|(_, active)| begins_anew && turn.was_active(active)).collect();
     async move {
         let mut entries = Vec::new();
         let mut fragments = Vec::new();
@@ -106,37 +108,18 @@ pub(crate) fn bodies(
             match skill.content.load().await {
                 Ok(text) => {
                     entries.extend(text.diagnostics.into_iter().map(Entry::from));
-                    let fragment = skill_fragment(&skill.summary, &text.body, arguments);
+                    let fragment = skill_fragment(&skill.summary, &text.body, arguments).pool(pool);
                     fragments.push(effect(fragment, &active));
                 }
-                Err(diagnostic) => entries.push(diagnostic.into()),
+                // It is not tried again at every request.
+                Err(diagnostic) => entries.extend([diagnostic.into(), Entry::Deactivated(active.id)]),
             }
         }
-        if fragments.is_empty() {
-            return entries;
-        }
-        if let Some(left) = left {
-            share_out(&mut fragments, left);
-        }
-        let fits = |fragment: &Fragment| !fragment.text.fit(&Room::UNLIMITED.with(fragment.limit)).text.is_empty();
-        if fragments.iter().any(fits) {
+        if fragments.iter().any(|fragment| !fragment.text.fit(&Room::UNLIMITED.with(left)).text.is_empty()) {
             entries.push(preamble.into());
         }
         entries.extend(fragments.into_iter().map(Entry::from));
         entries
-    }
-}
-
-/// Those that need less than an equal share leave the rest to the others.
-fn share_out(fragments: &mut [Fragment], mut left: usize) {
-    let mut order: Vec<(usize, usize)> = fragments.iter().enumerate().map(|(n, f)| (f.value().len(), n)).collect();
-    order.sort_unstable();
-    let mut others = fragments.len();
-    for (needs, n) in order {
-        let share = left / others;
-        fragments[n].limit = Limit::Bytes(share);
-        left -= needs.min(share);
-        others -= 1;
     }
 }
 

@@ -10,6 +10,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use unicode_normalization::UnicodeNormalization;
 
 /// Compiled trigger patterns of all skills take at most so many bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -195,7 +196,7 @@ fn one_line(text: &str) -> String {
     text.lines().last().unwrap_or_default().trim().to_owned()
 }
 
-/// A text in lower case, its blanks, hyphens and underlines single spaces, and of each byte whether it stands in a quotation.
+/// A text in its compatible form (NFKC) and folded to lower case, its blanks, hyphens and underlines single spaces, and of each byte whether it stands in a quotation.
 struct Folded {
     text: String,
     quoted: Vec<bool>,
@@ -211,7 +212,7 @@ impl Folded {
             let is_quoted = is_fence || in_fence || trimmed.starts_with('>');
             // Inline code ends with its line.
             let mut code_from = None;
-            for c in line.chars() {
+            for c in line.nfkc() {
                 match c {
                     c if c.is_whitespace() || c == '-' || c == '_' => {
                         if !folded.text.ends_with(' ') {
@@ -225,13 +226,22 @@ impl Folded {
                         }
                         folded.text.push('`');
                     }
-                    c => folded.text.extend(c.to_lowercase()),
+                    c => c.to_lowercase().for_each(|c| folded.fold(c)),
                 }
                 folded.quoted.resize(folded.text.len(), is_quoted);
             }
             in_fence ^= is_fence;
         }
         folded
+    }
+
+    /// Letters that lower case leaves apart, and case folding doesn't.
+    fn fold(&mut self, lower: char) {
+        match lower {
+            'ß' => self.text.push_str("ss"),
+            'ς' => self.text.push('σ'),
+            other => self.text.push(other),
+        }
     }
 
     /// The run of bytes begins and ends where tokens do.
@@ -293,7 +303,9 @@ mod tests {
             ("cargo", "cargo.toml", false),
             ("cargo", "use cargo.", true),
             ("分析", "请分析数据", true),
-            ("STRASSE", "strasse", true),
+            ("straße", "STRASSE", true),
+            ("οδός", "ΟΔΌΣ", true),
+            ("caf\u{e9}", "cafe\u{301}!", true),
             ("навык", "Новый НАВЫК!", true),
             ("", "anything", false),
             ("  ", "any  thing", false),

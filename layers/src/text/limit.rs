@@ -150,9 +150,9 @@ impl Edge {
         }
         let at = floor_char_boundary(text, at);
         match self {
-            Edge::Character => cluster_boundary(text, at),
+            Edge::Character => escape_boundary(text, cluster_boundary(text, at)),
             Edge::Word => {
-                let at = cluster_boundary(text, at);
+                let at = escape_boundary(text, cluster_boundary(text, at));
                 if text[at..].starts_with(char::is_whitespace) {
                     return text[..at].trim_end().len();
                 }
@@ -162,6 +162,18 @@ impl Edge {
             Edge::Line => text[..at].rfind('\n').map_or(0, |end| end + 1),
         }
     }
+}
+
+/// `at`, or where the character reference (`&lt;`) begins that it would tear.
+fn escape_boundary(text: &str, at: usize) -> usize {
+    const LONGEST: usize = "&#1114111;".len();
+    let from = floor_char_boundary(text, at.saturating_sub(LONGEST));
+    let Some(begin) = text[from..at].rfind('&').map(|begin| from + begin) else { return at };
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '#';
+    let behind = text[begin + 1..].trim_start_matches(inside);
+    let end = text.len() - behind.len();
+    let is_reference = behind.starts_with(';') && end > begin + 1 && end - begin < LONGEST;
+    if is_reference && at <= end { begin } else { at }
 }
 
 fn floor_char_boundary(text: &str, at: usize) -> usize {
@@ -319,6 +331,16 @@ mod tests {
         {
             assert_eq!(prefix(&text, &room(Limit::Bytes(n))), kept);
         }
+    }
+
+    #[test]
+    fn escapes_are_not_torn() {
+        let room = |n: usize| room(Limit::Bytes(n));
+        for (n, kept) in [(1, "a"), (2, "a"), (4, "a"), (5, "a&lt;"), (6, "a&lt;b")] {
+            assert_eq!(prefix("a&lt;b", &room(n)), kept);
+        }
+        assert_eq!(prefix("R&D and more", &room(3)), "R&D");
+        assert_eq!(prefix("&#1114111;x", &room(9)), "");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a text costs in tokens: by estimate, or by a counter that the host gives.
 
-/// Counts the tokens of a text as a model's tokenizer would. Pure, and the same for the same text.
+/// Counts the tokens of a text as a model's tokenizer would. Pure, and the same for the same text; called while a session is locked.
 pub trait TokenCounter: Send + Sync {
     /// How many tokens; 0 for an empty text.
     fn count(&self, text: &str) -> usize;

@@ -103,6 +103,8 @@ pub struct Conversation {
     pub system_is_held: bool,
     /// The request is no conversation, or one that takes no text of ours: it passes untouched.
     pub is_foreign: bool,
+    /// The caller speaks to the model as `developer`, where others say `system`.
+    pub speaks_as_developer: bool,
     /// The model that the request names.
     pub model: Option<String>,
 }

@@ -54,6 +54,8 @@ pub struct Append {
 pub struct SystemEdit {
     /// Our text; empty: none.
     pub text: Arc<str>,
+    /// Where it is a message of its own: as `developer`, because the caller spoke so when the conversation began.
+    pub as_developer: bool,
     /// Former ones, taken off the front of what a caller kept.
     pub former: Vec<Arc<str>>,
 }
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn our_system_text_comes_off_the_front_once_and_the_callers_stays_whole() {
-        let system = SystemEdit { text: "NEW".into(), former: vec!["OLD".into()] };
+        let system = SystemEdit { text: "NEW".into(), as_developer: false, former: vec!["OLD".into()] };
         for (given, sent) in [
             ("", "NEW"),
             ("HOST", "NEW\n\nHOST"),

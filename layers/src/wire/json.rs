@@ -70,7 +70,13 @@ impl Parts {
         if let Some(Value::String(first)) = parts.first_mut().and_then(|part| part.get_mut("text")) {
             let callers = system.callers(first);
             if callers.is_empty() && !first.is_empty() {
-                parts.remove(0);
+                if system.text.is_empty() {
+                    parts.remove(0);
+                } else {
+                    // The caller may have put a mark on it, which stays.
+                    *first = (*system.text).to_owned();
+                }
+                return parts.into();
             } else if callers.len() < first.len() {
                 *first = callers.to_owned();
             }
@@ -197,7 +203,7 @@ pub(super) fn write_messages(
         && !old.first().is_some_and(is_system)
         && !system.text.is_empty()
     {
-        let role = if old.iter().any(|message| text(message, "role") == "developer") { "developer" } else { "system" };
+        let role = if system.as_developer { "developer" } else { "system" };
         messages.push(serde_json::json!({"role": role, "content": &*system.text}));
     }
     for (at, mut message) in old.into_iter().enumerate() {

@@ -29,7 +29,8 @@ fn images(holder: &Value) -> Vec<Part> {
 
 impl Wire<Value> for OllamaChat {
     fn read(&self, request: &Value) -> Conversation {
-        if !json::is_list_of_objects(request, "messages") {
+        // Without a message it loads or unloads the model.
+        if !json::is_list_of_objects(request, "messages") || json::list(request, "messages").is_empty() {
             return Conversation::foreign();
         }
         let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
@@ -82,7 +83,8 @@ impl Wire<Value> for OllamaGenerate {
     fn read(&self, request: &Value) -> Conversation {
         let is_raw = request.get("raw").and_then(Value::as_bool).unwrap_or_default();
         let has_suffix = !json::text(request, "suffix").is_empty();
-        let Some(prompt) = request.get("prompt").and_then(Value::as_str).filter(|_| !is_raw && !has_suffix) else {
+        let Some(prompt) = request.get("prompt").and_then(Value::as_str).filter(|prompt| !is_raw && !has_suffix && !prompt.is_empty())
+        else {
             return Conversation::foreign();
         };
         let held = request.get("context").filter(|context| context.as_array().is_some_and(|tokens| !tokens.is_empty()));

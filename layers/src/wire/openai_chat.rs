@@ -29,7 +29,8 @@ impl Wire<Value> for OpenAiChat {
         if !json::is_list_of_objects(request, "messages") {
             return Conversation::foreign();
         }
-        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        let speaks_as_developer = json::list(request, "messages").iter().any(|message| json::text(message, "role") == "developer");
+        let mut conversation = Conversation { model: json::model(request), speaks_as_developer, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
                 "tool" => conversation.push_result_of_id(at, Spot::NewMessage, json::text(message, "tool_call_id")),

@@ -208,3 +208,57 @@ async fn a_command_switches_a_skill_off_and_on_again() {
     assert!(chat.says("/skill rust").await.tail.contains("Find the first error."));
     assert_eq!(chat.says("/skill off absent").await.codes(), ["skill-unknown"]);
 }
+
+#[tokio::test]
+async fn both_layers_that_bring_bodies_share_one_room() {
+    let long = |name: &str| skill(name, &[], &format!("{name} line of the body\n").repeat(35));
+    let mut chat = chat_within([long("one"), long("two")], SkillActivationLayer::default().commands(true), within(1000));
+    chat.says("hi").await;
+    chat.session.activate(id("one"), None);
+    let sent = chat.says("/skill two").await;
+    let bodies: Vec<usize> = sent.manifest.fragments().filter(|(_, f)| f.id.starts_with("active_skill:")).map(|(_, f)| f.bytes).collect();
+    assert!(bodies.len() == 2 && bodies.iter().sum::<usize>() <= 1000, "{bodies:?}");
+}
+
+#[tokio::test]
+async fn a_skill_that_the_host_switches_off_stays_off_in_the_same_tool_loop() {
+    let mut chat = chat([rust()], SkillActivationLayer::new(AutoActivate::On));
+    assert!(chat.says("the borrow checker").await.tail.contains("Find the first error."));
+    chat.session.deactivate(&id("rust"));
+    let call = json!({"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}});
+    chat.messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+    chat.messages.push(json!({"role": "tool", "tool_call_id": "c", "content": "files"}));
+    let sent = chat.send().await;
+    assert_eq!(sent.manifest.round, Round::Tool);
+    assert!(sent.tail.contains("The skill rust no longer applies.") && !sent.tail.contains("Find the first error."));
+}
+
+#[tokio::test]
+async fn a_body_that_can_not_be_said_is_diagnosed_once() {
+    let mut chat = chat_within([rust()], SkillActivationLayer::default(), within(20));
+    chat.session.activate(id("rust"), None);
+    assert_eq!(chat.says("one").await.codes(), ["limit"]);
+    assert_eq!(chat.says("two").await.codes(), [""; 0]);
+    chat.session.activate(id("absent"), None);
+    assert_eq!(chat.says("three").await.codes(), ["skill-unknown"]);
+    assert_eq!(chat.says("four").await.codes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn behind_a_rebase_old_arguments_are_told_as_past() {
+    let mut chat = chat([skill("asks", &[], "Review $ARGUMENTS.")], SkillActivationLayer::default());
+    chat.session.activate(id("asks"), Some("src/lib.rs"));
+    assert!(chat.says("one").await.system.contains("Review src/lib.rs."));
+    chat.session.rebase();
+    let again = chat.says("two").await.system;
+    assert!(again.contains("for what was then asked: src/lib.rs\n\nReview $ARGUMENTS."), "{again}");
+}
+
+#[tokio::test]
+async fn a_name_of_several_words_names_its_skill_in_a_command() {
+    let mut named = skill("rd", &[], "BODY $ARGS");
+    named.summary.name = "Rust Debugging".into();
+    let mut chat = chat([named], SkillActivationLayer::default().commands(true));
+    assert!(chat.says("/skill Rust Debugging now please").await.tail.contains("\n\nBODY now please\n</skill>"));
+    assert!(chat.says("/skill off Rust Debugging").await.tail.contains("The skill rd no longer applies."));
+}

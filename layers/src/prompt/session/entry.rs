@@ -45,6 +45,7 @@ impl Told {
 #[derive(Clone)]
 pub(super) struct System {
     pub(super) text: Arc<str>,
+    pub(super) as_developer: bool,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
 }
@@ -53,6 +54,8 @@ pub(super) struct System {
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) parent: Option<Anchor>,
+    /// The moment, among what the host said, when its request was opened.
+    pub(super) opened: u64,
     /// Of its place.
     pub(super) role: Role,
     pub(super) text: Arc<str>,
@@ -76,6 +79,7 @@ impl Entry {
 /// An entry to be made.
 pub(super) struct NewEntry {
     pub(super) parent: Option<Anchor>,
+    pub(super) opened: u64,
     pub(super) text: Arc<str>,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,

@@ -83,6 +83,10 @@ impl Session {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it knows a history that the provider holds under this name.
+    pub fn knows_history(&self, name: &str) -> bool {
+        self.lock().knows_history(name)
+    }
     /// How many of the first places of `conversation` this session has seen: the one that has seen most is the one that it belongs to.
     pub fn known_places(&self, conversation: &Conversation) -> usize {
         self.lock().memory.known_places(conversation)
@@ -101,8 +105,9 @@ impl Session {
     }
 
     pub(crate) fn open(&self, mut conversation: Conversation, context: Context, settings: &Settings, is_named: bool) -> (Turn, Opened) {
+        let skills = settings.skills.snapshot();
         let mut state = self.lock();
-        let seed = state.seed(&conversation);
+        let seed = state.seed(&conversation, context.purpose);
         let reading = state.memory.read(&mut conversation, seed.unwrap_or_default());
         let places = reading.places;
         let round = state.round(&places, seed, &context);
@@ -112,9 +117,8 @@ impl Session {
         let (inherited, active) = (state.active_at(from), state.in_force(from));
         let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
-        let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text };
+        let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
-        let skills = settings.skills.snapshot();
         (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
     }
 
@@ -144,6 +148,8 @@ pub(crate) struct Opened {
     /// Where a history goes on that the provider holds.
     seed: Option<Anchor>,
     tail_takes_text: bool,
+    /// When it was opened: what the host said later counts over what was collected.
+    at: u64,
 }
 
 /// The place that a request settled, for a response id to name.

@@ -7,11 +7,11 @@ use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Settings, Turn};
-use crate::skill::ExecutionOptions;
+use crate::skill::{ExecutionOptions, SkillId};
 use crate::text::{Fitted, Limit, Room, escape, prefix};
 use crate::wire::{GAP, Role};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(super) struct Said<'a> {
     pub(super) execution: ExecutionOptions,
     /// Of which nothing fits: what the system prompt had no room for has none at the tail.
     pub(super) refused: BTreeSet<FragmentId>,
+    /// Limits of fragments that share their room.
+    pub(super) shares: BTreeMap<FragmentId, Limit>,
 }
 
 /// A fragment's text, fitted, and what the manifest says of it.
@@ -33,6 +35,23 @@ struct Piece<'a> {
 }
 
 impl Said<'_> {
+    /// Shares out the room of the skills' bodies among those that are to be said: what is told already is taken, and those that need less than an
+    /// equal share leave the rest to the others.
+    fn share_out(&mut self, fragments: &[&Fragment], told: &Told) {
+        let is_news = |f: &Fragment| told.get(&f.id).is_none_or(|before| *before != *f.value());
+        let mut new: Vec<(usize, &Fragment, usize)> =
+            fragments.iter().filter(|f| is_news(f)).filter_map(|f| Some((f.value().len(), *f, f.pool?))).collect();
+        new.sort_by_key(|(bytes, ..)| *bytes);
+        let mut left = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
+        for (n, (bytes, fragment, _)) in new.iter().enumerate() {
+            let share = left / (new.len() - n);
+            self.shares.insert(fragment.id.clone(), Limit::Bytes(share));
+            left -= share.min(*bytes);
+        }
+    }
+    fn limit(&self, fragment: &Fragment) -> Limit {
+        self.shares.get(&fragment.id).copied().unwrap_or(fragment.limit)
+    }
     fn room(&self, limit: Limit) -> Room<'_> {
         Room::new(limit, &*self.settings.counter)
     }
@@ -44,10 +63,11 @@ impl Said<'_> {
             first.clear();
         }
         first.sort_by_key(|f| f.tier);
+        self.share_out(&first, &Told::default());
         let (mut text, mut rendered, mut values) = (String::new(), Vec::new(), Values::new());
         for fragment in first {
             let value = fragment.value();
-            let fitted = fragment.text.fit(&self.room(fragment.limit));
+            let fitted = fragment.text.fit(&self.room(self.limit(fragment)));
             let Some(piece) = self.piece(fragment, &value, fitted) else { continue };
             if !text.is_empty() {
                 text.push_str(GAP);
@@ -57,7 +77,8 @@ impl Said<'_> {
             self.takes_effect(fragment, turn);
             values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
         }
-        System { text: text.into(), fragments: rendered.into(), values }
+        let as_developer = turn.conversation.speaks_as_developer;
+        System { text: text.into(), as_developer, fragments: rendered.into(), values }
     }
 
     pub(super) fn entry(
@@ -68,6 +89,9 @@ impl Said<'_> {
         entries: &[Entry],
         fragments: &[&Fragment],
     ) -> NewEntry {
+        let overtaken =
+            |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
+        let fragments: &[&Fragment] = &fragments.iter().copied().filter(|f| !overtaken(f)).collect::<Vec<_>>();
         let parent = state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)));
         let mut active = crate::skill::ActiveSkills::default();
         active.merge(&turn.active);
@@ -92,10 +116,15 @@ impl Said<'_> {
                 active.put(skill.clone());
             }
         }
-        let mut entry = NewEntry { parent, text: "".into(), fragments: Arc::new([]), values: Values::new(), active };
+        let mut entry = NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active };
         if opened.tail_takes_text {
             let told = state.told(parent, &turn.conversation);
-            let pieces = self.news(state, turn, fragments, &told, &mut entry);
+            let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
+            // A skill whose body does not fit does not come into force, and is not tried again and again.
+            for skill in self.refused.iter().filter_map(|id| SkillId::new(id.strip_prefix(ACTIVE_SKILL)?).ok()) {
+                entry.active.remove(&skill);
+                state.drop_activation(&skill);
+            }
             let gone = gone(entries, fragments, &told, &turn.told, &entry);
             entry.values.extend(gone.iter().map(|id| (id.clone(), None)));
             (entry.text, entry.fragments) = self.tail(&pieces, &gone);
@@ -109,15 +138,9 @@ impl Said<'_> {
     }
 
     /// What differs from what was told.
-    fn news<'f>(
-        &mut self,
-        state: &mut State,
-        turn: &Turn,
-        fragments: &[&'f Fragment],
-        told: &Told,
-        entry: &mut NewEntry,
-    ) -> Vec<Piece<'f>> {
+    fn news<'f>(&mut self, state: &mut State, turn: &Turn, fragments: &[&'f Fragment], told: &Told, values: &mut Values) -> Vec<Piece<'f>> {
         let mut pieces = Vec::new();
+        self.share_out(fragments, told);
         for fragment in fragments.iter().copied() {
             if (turn.conversation.system_is_held && fragment.tier <= Tier::Session) || self.refused.contains(&fragment.id) {
                 continue;
@@ -127,7 +150,7 @@ impl Said<'_> {
             if before.is_some_and(|before| *before.text == *value) {
                 continue;
             }
-            let room = self.room(fragment.limit);
+            let room = self.room(self.limit(fragment));
             // What a rebase took away is no ground to tell a change against.
             let fitted = match before.filter(|before| before.base == state.base) {
                 Some(before) => fragment.text.since(&before.text, &room),
@@ -135,15 +158,9 @@ impl Said<'_> {
             };
             // What isn't said isn't told: the older value stays the one to compare with.
             let Some(fitted) = fitted else { continue };
-            let Some(piece) = self.piece(fragment, &value, fitted) else {
-                // A skill whose body does not fit does not come into force.
-                if let Some(Effect::Activates(skill)) = &fragment.effect {
-                    entry.active.remove(&skill.id);
-                }
-                continue;
-            };
+            let Some(piece) = self.piece(fragment, &value, fitted) else { continue };
             self.takes_effect(fragment, turn);
-            entry.values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
+            values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
             pieces.push(piece);
         }
         pieces
@@ -152,7 +169,7 @@ impl Said<'_> {
     /// `None` where nothing of it fits, which is diagnosed.
     fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
         let Fitted { mut text, mut is_cut, items_left_out } = fitted;
-        let limit = fragment.limit;
+        let limit = self.limit(fragment);
         // A text of a host's own may be wrong about its room: the limit holds all the same.
         if !self.room(limit).holds(&text) {
             text = Cow::Owned(prefix(&text, &self.room(limit)).to_owned());

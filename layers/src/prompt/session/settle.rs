@@ -9,11 +9,17 @@ use crate::prompt::manifest::{ContentHash, Manifest, Placement, RenderedText};
 use crate::prompt::{Purpose, Round, Settings, Turn};
 use crate::skill::ExecutionOptions;
 use crate::wire::{Append, Edits, SystemEdit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
-    let mut said =
-        Said { settings, diagnostics: Vec::new(), events: Vec::new(), execution: ExecutionOptions::default(), refused: BTreeSet::new() };
+    let mut said = Said {
+        settings,
+        diagnostics: Vec::new(),
+        events: Vec::new(),
+        execution: ExecutionOptions::default(),
+        refused: BTreeSet::new(),
+        shares: BTreeMap::new(),
+    };
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
     let fragments = fragments(entries);
@@ -36,13 +42,16 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         }
     }
     let newest = state.newest(&opened.places).or(opened.seed);
-    state.touch(newest);
     let (appends, mut texts) = put_back(state, turn, &opened.places, settled);
-    state.evict();
+    if turn.context.purpose != Purpose::SamePrefix {
+        state.touch(newest);
+        state.evict();
+    }
     let mut edits = Edits { system: None, removals: opened.removals, appends };
     let mut system_hash = None;
     if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
-        edits.system = Some(SystemEdit { text: system.text.clone(), former: state.former_systems.clone() });
+        edits.system =
+            Some(SystemEdit { text: system.text.clone(), as_developer: system.as_developer, former: state.former_systems.clone() });
         if !system.text.is_empty() {
             let is_new = turn.round == Round::Start;
             let (text, fragments) = (system.text.clone(), system.fragments.clone());

@@ -41,8 +41,10 @@ pub(super) struct State {
     /// Activated by the host, for all branches, and when each was.
     by_host: ActiveSkills,
     activated: HashMap<SkillId, u64>,
+    /// What the host said so far, counted.
+    words: u64,
     /// Switched off while requests may be under way that still count on it.
-    switched_off: HashSet<SkillId>,
+    switched_off: HashMap<SkillId, u64>,
     /// Where histories stand that the provider holds, the oldest first.
     bookmarks: Vec<Held>,
     values: HashMap<u64, Vec<Weak<str>>>,
@@ -62,7 +64,8 @@ impl State {
             last_places: 0,
             by_host: ActiveSkills::default(),
             activated: HashMap::new(),
-            switched_off: HashSet::new(),
+            words: 0,
+            switched_off: HashMap::new(),
             bookmarks: Vec::new(),
             values: HashMap::new(),
             max_places,
@@ -74,14 +77,25 @@ impl State {
 
     pub(super) fn activate(&mut self, skill: ActiveSkill) {
         self.switched_off.remove(&skill.id);
-        self.activated.insert(skill.id.clone(), self.clock);
+        self.words += 1;
+        self.activated.insert(skill.id.clone(), self.words);
         self.by_host.put(skill);
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
         self.by_host.remove(skill);
         self.activated.remove(skill);
         self.entries.values_mut().for_each(|entry| entry.active.remove(skill));
-        self.switched_off.insert(skill.clone());
+        self.words += 1;
+        self.switched_off.insert(skill.clone(), self.words);
+    }
+    /// An activation by the host that came to nothing.
+    pub(super) fn drop_activation(&mut self, skill: &SkillId) {
+        self.by_host.remove(skill);
+        self.activated.remove(skill);
+    }
+    /// A moment among what the host says.
+    pub(super) fn now(&self) -> u64 {
+        self.words
     }
     pub(super) fn active_by_host(&self) -> &[ActiveSkill] {
         self.by_host.as_slice()
@@ -105,12 +119,14 @@ impl State {
     }
     /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last. One that grows under
     /// its name goes on behind its own last place, but for the same request again, which is at the place where it was.
-    pub(super) fn seed(&mut self, conversation: &Conversation) -> Option<Anchor> {
+    pub(super) fn seed(&mut self, conversation: &Conversation, purpose: Purpose) -> Option<Anchor> {
         let history = conversation.held_by_provider.as_ref()?;
         let name = self.memory.key.named(history.name());
         let Some(held) = self.bookmarks.iter().find(|held| held.name == name) else {
             let at = self.last.unwrap_or(name);
-            self.bind(history.name(), at);
+            if purpose == Purpose::Converse {
+                self.bind(history.name(), at);
+            }
             return Some(at);
         };
         let Some((from, place)) = held.last.filter(|_| matches!(history, HeldHistory::Growing(_))) else { return Some(held.at) };
@@ -124,6 +140,11 @@ impl State {
         if let Some(held) = self.bookmarks.iter_mut().find(|held| held.name == name) {
             held.last = Some((seed, place));
         }
+    }
+
+    pub(super) fn knows_history(&self, name: &str) -> bool {
+        let name = self.memory.key.named(name);
+        self.bookmarks.iter().any(|held| held.name == name)
     }
 
     // ---- what is there
@@ -184,9 +205,9 @@ impl State {
     /// What is in force where a request goes on from `from`, and what the host activated: of arguments those that were given last.
     pub(super) fn in_force(&self, from: Option<Anchor>) -> ActiveSkills {
         let mut active = self.active_at(from);
-        let made = from.and_then(|from| self.entries.get(&from)).map(|entry| entry.made);
+        let opened = from.and_then(|from| self.entries.get(&from)).map(|entry| entry.opened);
         for skill in self.by_host.as_slice() {
-            let is_newer = made.is_none_or(|made| self.activated.get(&skill.id).is_some_and(|activated| *activated > made));
+            let is_newer = opened.is_none_or(|opened| self.activated.get(&skill.id).is_some_and(|activated| *activated > opened));
             if is_newer || !active.contains(skill.id.as_str()) {
                 active.put(skill.clone());
             }
@@ -194,7 +215,11 @@ impl State {
         active
     }
     pub(super) fn is_switched_off(&self, skill: &SkillId) -> bool {
-        self.switched_off.contains(skill)
+        self.switched_off.contains_key(skill)
+    }
+    /// Switched off since a request was opened: what it collected is overtaken.
+    pub(super) fn is_switched_off_since(&self, skill: &SkillId, opened: u64) -> bool {
+        self.switched_off.get(skill).is_some_and(|at| *at > opened)
     }
     pub(super) fn switch_on(&mut self, skill: &SkillId) {
         self.switched_off.remove(skill);
@@ -223,9 +248,10 @@ impl State {
         let read: Vec<Anchor> = since_parent.collect();
         read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
         let sent = (!entry.text.is_empty()).then(|| self.memory.remember_sent(here, &entry.text));
-        let NewEntry { parent, text, fragments, values, active } = entry;
+        let NewEntry { parent, opened, text, fragments, values, active } = entry;
         let (made, used) = (self.clock, self.clock);
-        self.entries.insert(here.anchor, Entry { parent, role: here.role, text, fragments, values, active, read, sent, made, used });
+        self.entries
+            .insert(here.anchor, Entry { parent, opened, role: here.role, text, fragments, values, active, read, sent, made, used });
     }
 
     pub(super) fn note_last(&mut self, places: &[Place]) {
