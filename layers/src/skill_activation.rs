@@ -1,7 +1,7 @@
 //! Skills that the user's words call for: suggested, or brought into force.
 
 use crate::prompt::{Contribute, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
-use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillMatch};
+use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillEvidenceKind, SkillMatch};
 use crate::text::{Block, escape};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 pub enum AutoActivate {
     /// Nothing.
     Off,
-    /// The skill is suggested to the model.
+    /// The skill is suggested to the model; one that asks for it comes into force when its trigger pattern matches.
     #[default]
     Suggest,
     /// Where the evidence is strong the skill comes into force; else it is suggested.
@@ -26,7 +26,8 @@ pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 const THRESHOLD: f32 = 0.4;
 
 /// Looks for the skills that the user's newest message speaks of. A suggestion (`Turn`) is made once in a branch; a skill comes into force (`Step`)
-/// only on strong evidence, since a wrong activation is worse than a missed one. A message that begins with `/skill ID` brings that skill into
+/// only on strong evidence, since a wrong activation is worse than a missed one; a skill that asks for it (`auto_activate`) does so in mode `suggest`
+/// too, when one of its trigger patterns matches. A message that begins with `/skill ID` brings that skill into
 /// force, with what follows as its arguments, where the host lets it.
 #[derive(Clone, Debug)]
 pub struct SkillActivationLayer {
@@ -105,8 +106,12 @@ impl Contribute for SkillActivationLayer {
         }
         let mut matches = turn.skills.matcher().find(&text);
         matches.retain(|found| !turn.is_active(found.id.as_str()));
-        if self.mode == AutoActivate::On && turn.may_activate() {
-            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(|found| found.is_strong);
+        if turn.may_activate() {
+            let activates = |found: &SkillMatch| match self.mode {
+                AutoActivate::On => found.is_strong,
+                AutoActivate::Suggest | AutoActivate::Off => asks_for_it(found, turn),
+            };
+            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(activates);
             let known = strong
                 .iter()
                 .filter_map(|found| Some((turn.skills.get(found.id.as_str())?.clone(), ActiveSkill::automatic(found.id.clone()))));
@@ -118,6 +123,12 @@ impl Contribute for SkillActivationLayer {
 }
 
 impl_tower_layer!(SkillActivationLayer);
+
+/// Whether one of its trigger patterns matched, and the skill says that this activates it even where matches only suggest.
+fn asks_for_it(found: &SkillMatch, turn: &Turn) -> bool {
+    let by_pattern = found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Pattern && !evidence.quoted);
+    by_pattern && turn.skills.get(found.id.as_str()).is_some_and(|skill| skill.summary.activation.auto_activate)
+}
 
 /// `/skill ID ARGS` at a message's start: the id or name, and the arguments.
 fn command(text: &str) -> Option<(&str, &str)> {

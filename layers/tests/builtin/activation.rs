@@ -173,3 +173,23 @@ async fn switched_off_a_skill_is_said_to_apply_no_longer() {
     assert_eq!(chat.says("two").await.tail, "<context origin=\"host\">\nThe skill rust no longer applies.\n</context>");
     assert_eq!(chat.says("three").await.tail, "");
 }
+
+#[tokio::test]
+async fn a_skill_that_asks_for_it_comes_into_force_by_its_pattern_where_others_are_suggested() {
+    let with = |name: &str, asks: bool| {
+        let mut skill = skill(name, &["deploy"], &format!("Body of {name}."));
+        skill.summary.activation.trigger_patterns = vec!["ship it".into()];
+        skill.summary.activation.auto_activate = asks;
+        skill
+    };
+    let mut chat = chat([with("asks", true), with("other", false)], SkillActivationLayer::default());
+    let weak = chat.says("deploy").await;
+    assert_eq!(weak.manifest.said(), ["skill_suggestion:asks", "skill_suggestion:other"]);
+    let sent = chat.says("ship it").await;
+    assert!(sent.tail.contains("Body of asks.") && !sent.tail.contains("Body of other."));
+    let activated = Event::SkillActivated { id: id("asks"), mode: SkillActivationMode::Automatic };
+    assert_eq!(sent.manifest.events, [activated]);
+    let mut off = self::chat([with("asks", true)], SkillActivationLayer::new(AutoActivate::Off));
+    off.says("hi").await;
+    assert_eq!(off.says("ship it").await.tail, "");
+}
