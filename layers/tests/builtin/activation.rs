@@ -3,7 +3,7 @@
 use super::stage::{Chat, id, skill, skills};
 use serde_json::json;
 use std::num::NonZeroUsize;
-use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions};
+use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions, SkillPlaceholders};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{ActiveSkillsLayer, AutoActivate, Event, PromptStack, Round, Settings, SkillActivationLayer};
 
@@ -192,4 +192,18 @@ async fn a_skill_that_asks_for_it_comes_into_force_by_its_pattern_where_others_a
     let mut off = self::chat([with("asks", true)], SkillActivationLayer::new(AutoActivate::Off));
     off.says("hi").await;
     assert_eq!(off.says("ship it").await.tail, "");
+}
+
+#[tokio::test]
+async fn where_every_args_is_a_placeholder_no_input_is_no_text() {
+    let with = |name: &str| {
+        let mut skill = skill(name, &[], "Do [$ARGS] with x$ARGSx and $ARGUMENTS, \\$ARGS.");
+        skill.summary.placeholders = SkillPlaceholders::EveryArgs;
+        skill
+    };
+    let mut chat = chat([with("one"), with("two")], SkillActivationLayer::default().commands(true));
+    let all = chat.says("/skill one this $ARGS").await.tail;
+    assert!(all.contains("Do [this $ARGS] with xthis $ARGSx and $ARGUMENTS, \\this $ARGS."), "{all}");
+    let none = chat.says("/skill two").await.tail;
+    assert!(none.contains("Do [] with xx and $ARGUMENTS, \\.\n</skill>"), "{none}");
 }
