@@ -160,6 +160,25 @@ impl SkillPlaceholders {
     }
 }
 
+/// Names of bundled files that the catalog shows (`skills.prompt.include_resources`); empty where nobody asked for them.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillResources {
+    /// Below `scripts` of the skill's folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<String>,
+    /// Below `references` of the skill's folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+}
+
+impl SkillResources {
+    /// Names none.
+    pub fn is_empty(&self) -> bool {
+        self.scripts.is_empty() && self.references.is_empty()
+    }
+}
+
 /// What is known of a skill without its body.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SkillSummary {
@@ -216,6 +235,9 @@ pub struct SkillSummary {
     /// What in its body stands for them.
     #[serde(default, skip_serializing_if = "SkillPlaceholders::is_default")]
     pub placeholders: SkillPlaceholders,
+    /// Its bundled scripts and references, where the catalog shows them.
+    #[serde(default, skip_serializing_if = "SkillResources::is_empty")]
+    pub resources: SkillResources,
     /// Further fields, text to text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
@@ -253,6 +275,7 @@ impl SkillSummary {
             argument_hint: None,
             arguments: Vec::new(),
             placeholders: SkillPlaceholders::default(),
+            resources: SkillResources::default(),
             metadata: BTreeMap::new(),
         }
     }
