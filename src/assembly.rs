@@ -205,6 +205,7 @@ impl From<&config::Skills> for DiscoveryOptions {
             include_user_skills: skills.include_user_skills,
             include_compat_claude_skills: skills.include_compat_claude_skills,
             include_agents_skills: skills.include_agents_skills,
+            compat: skills.compat.clone(),
             paths: skills.sources.paths.clone(),
             host_roots: Vec::new(),
             max_skill_file_bytes: skills.max_skill_file_bytes,

@@ -27,7 +27,7 @@ pub struct Resource {
 
 /// The first bundled files by name, relative to the skill's folder with `/` between, and how many more there are.
 pub(super) fn names(instructions: &Path, form: Form, links: &Links) -> (Vec<String>, usize) {
-    let (Some(folder), true) = (instructions.parent(), form != Form::Flat) else { return (Vec::new(), 0) };
+    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else { return (Vec::new(), 0) };
     let mut names = Vec::new();
     let mut entries = 0;
     let mut level = vec![(folder.to_owned(), String::new())];
@@ -62,7 +62,7 @@ pub(super) fn names(instructions: &Path, form: Form, links: &Links) -> (Vec<Stri
 /// A bundled file's text. What leads out of the skill is refused: `..`, absolute paths, and links as far as the root's rules say.
 pub(super) fn read(instructions: &Path, form: Form, links: &Links, path: &str, max_bytes: usize) -> Result<Resource, Diagnostic> {
     let refused = |why: &str| Diagnostic::error("resource-refused", format!("`{path}`: {why}")).at(instructions.to_string_lossy());
-    let (Some(folder), true) = (instructions.parent(), form != Form::Flat) else {
+    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else {
         return Err(refused("this skill is a single file and brings no others"));
     };
     let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
