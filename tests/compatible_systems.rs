@@ -154,3 +154,21 @@ async fn brute_looks_below_skills_too_and_leaves_out_what_breaks_a_rule() {
     assert_eq!((skipped.line, skipped.column), (Some(2), Some(1)));
     assert!(skipped.message.contains("upper-case") && skipped.message.contains("not the folder's name"), "{skipped}");
 }
+
+#[test]
+fn bundled_files_are_named_where_the_catalog_shows_them() {
+    let mut place = Place::new(&[]);
+    place.write("work/skills/a/SKILL.md", &named("a"));
+    for file in ["scripts/run.sh", "scripts/lib/more.py", "references/api.md", "assets/logo.svg"] {
+        place.write(&format!("work/skills/a/{file}"), "");
+    }
+    for number in 0..20 {
+        place.write(&format!("work/skills/a/references/z{number:02}.md"), "");
+    }
+    assert!(place.skills().get("a").unwrap().summary.resources.is_empty());
+    place.options.include_resources = true;
+    let skills = place.skills();
+    let resources = &skills.get("a").unwrap().summary.resources;
+    assert_eq!(resources.scripts, ["lib/more.py", "run.sh"]);
+    assert_eq!((resources.references.len(), resources.references[0].as_str()), (10, "api.md"));
+}

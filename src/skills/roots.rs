@@ -33,6 +33,8 @@ pub struct DiscoveryOptions {
     pub max_resource_bytes: NonZeroUsize,
     /// Whether links are followed: those of the user's own to anywhere, those of a repository within it.
     pub follow_symlinks: bool,
+    /// `skills.prompt.include_resources`: whether the names of bundled scripts and references are read for the catalog.
+    pub include_resources: bool,
     /// `skills.disabled.ids`: ids, or names that one skill alone bears.
     pub disabled: BTreeSet<String>,
     /// `skills.overrides`, by id, or by a name that one skill alone bears.
@@ -56,6 +58,7 @@ impl Default for DiscoveryOptions {
             max_skill_file_bytes: DEFAULT_BYTES,
             max_resource_bytes: DEFAULT_BYTES,
             follow_symlinks: true,
+            include_resources: false,
             disabled: BTreeSet::new(),
             overrides: BTreeMap::new(),
         }
