@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use tower_prompt::config::CompatibleSystem::{self, Batbox, Brute, Orcbot};
+use tower_prompt::layers::Context;
 use tower_prompt::layers::skill::{SkillPlaceholders, SkillRegistry, Skills};
+use tower_prompt::layers::wire::OpenAiChat;
 use tower_prompt::skills::{DiscoveryOptions, FolderSkills, roots};
 use tower_prompt::{Environment, Workspace};
 
@@ -171,4 +173,20 @@ fn bundled_files_are_named_where_the_catalog_shows_them() {
     let resources = &skills.get("a").unwrap().summary.resources;
     assert_eq!(resources.scripts, ["lib/more.py", "run.sh"]);
     assert_eq!((resources.references.len(), resources.references[0].as_str()), (10, "api.md"));
+}
+
+#[tokio::test]
+async fn the_configuration_brings_the_roots_in_and_the_bundled_files_into_the_catalog() {
+    let place = Place::new(&[]);
+    place.write("work/bcode.toml", "[skills]\ncompat = ['brute', 'batbox']\nprompt.include_resources = true\n");
+    place.write("work/deep/.brute/skills/from-brute/SKILL.md", &named("from-brute"));
+    place.write("work/deep/.brute/skills/from-brute/scripts/run.sh", "");
+    place.write("home/.batbox/skills/a.md", &named("from-batbox"));
+    let loaded = tower_prompt::config::load(&place.environment(), &place.workspace()).unwrap();
+    assert_eq!(loaded.findings, []);
+    let stack = tower_prompt::Assembly::new(loaded.config, &place.environment(), &place.workspace()).stack(OpenAiChat);
+    let body = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let sent = stack.assemble(body, Context::default()).await["messages"][0]["content"].to_string();
+    assert!(sent.contains("<id>from-batbox</id>") && sent.contains("<id>from-brute</id>"), "{sent}");
+    assert!(sent.contains("<source>repo:.brute/skills</source>\\n    <scripts>run.sh</scripts>"), "{sent}");
 }
