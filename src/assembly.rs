@@ -168,6 +168,7 @@ impl Assembly {
             options.include_sources = shown.include_sources;
             options.include_keywords = shown.include_keywords;
             options.include_locations = shown.include_locations;
+            options.include_resources = shown.include_resources;
             options.load_by = self.load_by.clone();
             let own = self.environment.config_home().filter(|_| skills.include_user_skills);
             options.user_folder = own.map(|home| home.join("bcode/skills").to_string_lossy().into_owned());
@@ -207,11 +208,13 @@ impl From<&config::Skills> for DiscoveryOptions {
             include_user_skills: skills.include_user_skills,
             include_compat_claude_skills: skills.include_compat_claude_skills,
             include_agents_skills: skills.include_agents_skills,
+            compat: skills.compat.clone(),
             paths: skills.sources.paths.clone(),
             host_roots: Vec::new(),
             max_skill_file_bytes: skills.max_skill_file_bytes,
             max_resource_bytes: skills.max_resource_bytes,
             follow_symlinks: skills.follow_symlinks,
+            include_resources: skills.prompt.include_resources,
             disabled: skills.disabled.ids.iter().map(ToString::to_string).collect(),
             overrides: skills.overrides.iter().map(|(id, shown)| (id.to_string(), *shown)).collect(),
         }

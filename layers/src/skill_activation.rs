@@ -1,7 +1,7 @@
 //! Skills that the user's words call for: suggested, or brought into force.
 
 use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
-use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillMatch};
+use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillEvidenceKind, SkillMatch};
 use crate::text::{Block, escape};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 pub enum AutoActivate {
     /// Nothing.
     Off,
-    /// The skill is suggested to the model.
+    /// The skill is suggested to the model; one that asks for it comes into force when its trigger pattern matches.
     #[default]
     Suggest,
     /// Where the evidence is strong the skill comes into force; else it is suggested.
@@ -26,8 +26,9 @@ pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 const THRESHOLD: f32 = 0.4;
 
 /// Looks for the skills that the user's newest message speaks of. A suggestion (`Turn`) is made once in a branch; a skill comes into force (`Step`)
-/// only on strong evidence, since a wrong activation is worse than a missed one. Where the host lets it, a message that begins with `/skill ID` brings
-/// that skill into force, with what follows as its arguments, and `/skill off ID` switches it off.
+/// only on strong evidence, since a wrong activation is worse than a missed one; a skill that asks for it (`auto_activate`) does so in mode `suggest`
+/// too, when one of its trigger patterns matches. Where the host lets it, a message that begins with `/skill ID` brings that skill into force, with
+/// what follows as its arguments, and `/skill off ID` switches it off.
 #[derive(Clone, Debug)]
 pub struct SkillActivationLayer {
     mode: AutoActivate,
@@ -114,8 +115,12 @@ impl Contribute for SkillActivationLayer {
         }
         let mut matches = turn.skills.matcher().find(&text);
         matches.retain(|found| !turn.is_active(found.id.as_str()));
-        if self.mode == AutoActivate::On && turn.may_activate() {
-            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(|found| found.is_strong);
+        if turn.may_activate() {
+            let activates = |found: &SkillMatch| match self.mode {
+                AutoActivate::On => found.is_strong,
+                AutoActivate::Suggest | AutoActivate::Off => asks_for_it(found, turn),
+            };
+            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(activates);
             let known = strong
                 .iter()
                 .filter_map(|found| Some((turn.skills.get(found.id.as_str())?.clone(), ActiveSkill::automatic(found.id.clone()))));
@@ -127,6 +132,12 @@ impl Contribute for SkillActivationLayer {
 }
 
 impl_tower_layer!(SkillActivationLayer);
+
+/// Whether one of its trigger patterns matched, and the skill says that this activates it even where matches only suggest.
+fn asks_for_it(found: &SkillMatch, turn: &Turn) -> bool {
+    let by_pattern = found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Pattern && !evidence.quoted);
+    by_pattern && turn.skills.get(found.id.as_str()).is_some_and(|skill| skill.summary.activation.auto_activate)
+}
 
 /// What stands at a message's start, for the stack to act on: `/skill ID ARGS`, or `/skill off ID`.
 #[derive(PartialEq, Eq, Debug)]

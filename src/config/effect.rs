@@ -5,8 +5,6 @@ use crate::layers::Diagnostic;
 
 /// Keys, or the tables that they stand in.
 const WITHOUT_EFFECT: &[&str] = &[
-    "skills.compat",
-    "skills.prompt.include_resources",
     "skills.matching.patterns",
     "skills.tool",
     "skills.code",

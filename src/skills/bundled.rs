@@ -4,6 +4,7 @@ use super::links::{Links, Refusal};
 use super::skill_file::{Form, read_bounded};
 use super::walk::PRUNED;
 use crate::layers::Diagnostic;
+use crate::layers::skill::SkillResources;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -27,7 +28,25 @@ pub struct Resource {
 
 /// The first bundled files by name, relative to the skill's folder with `/` between, and how many more there are.
 pub(super) fn names(instructions: &Path, form: Form, links: &Links) -> (Vec<String>, usize) {
-    let (Some(folder), true) = (instructions.parent(), form != Form::Flat) else { return (Vec::new(), 0) };
+    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else { return (Vec::new(), 0) };
+    below(folder, instructions, links)
+}
+
+/// The first scripts and references by name, each relative to its folder, for the catalog.
+pub(super) fn resources(instructions: &Path, form: Form, links: &Links) -> SkillResources {
+    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else { return SkillResources::default() };
+    let named = |name: &str| {
+        let folder = folder.join(name);
+        // A link counts as any other of the skill's.
+        let is_link = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let may_be_read = !is_link || (links.followed && links.resolve(&folder).is_ok());
+        if may_be_read { below(&folder, instructions, links).0 } else { Vec::new() }
+    };
+    SkillResources { scripts: named("scripts"), references: named("references") }
+}
+
+/// The first files below a folder but for the instructions, and how many more there are.
+fn below(folder: &Path, instructions: &Path, links: &Links) -> (Vec<String>, usize) {
     let mut names = Vec::new();
     let mut entries = 0;
     let mut level = vec![(folder.to_owned(), String::new())];
@@ -62,7 +81,7 @@ pub(super) fn names(instructions: &Path, form: Form, links: &Links) -> (Vec<Stri
 /// A bundled file's text. What leads out of the skill is refused: `..`, absolute paths, and links as far as the root's rules say.
 pub(super) fn read(instructions: &Path, form: Form, links: &Links, path: &str, max_bytes: usize) -> Result<Resource, Diagnostic> {
     let refused = |why: &str| Diagnostic::error("resource-refused", format!("`{path}`: {why}")).at(instructions.to_string_lossy());
-    let (Some(folder), true) = (instructions.parent(), form != Form::Flat) else {
+    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else {
         return Err(refused("this skill is a single file and brings no others"));
     };
     let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

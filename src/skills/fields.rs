@@ -5,6 +5,7 @@ mod lists;
 use super::front_matter::{Document, Entry, FrontMatter, Value};
 use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillActivation, SkillId, SkillSource, SkillSummary};
+use crate::layers::text::shorten;
 use lists::{arguments, texts, tools};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,6 +125,7 @@ impl<'a> Fields<'a> {
             && !self.read.contains("id")
             && let Some(entry) = self.entry("name")
         {
+            let name = shorten(name, 80);
             let message =
                 format!("`name` is `{name}`, but the skill's folder or file is `{id}`; it is loaded as `{id}` and shown as `{name}`");
             self.say(Diagnostic::warning("name-differs", message), entry);
@@ -198,7 +200,7 @@ impl<'a> Fields<'a> {
         let of_tools = name.to_lowercase().contains("tools") || name.contains("arguments");
         match value {
             Value::Text(text) if !of_tools => {
-                self.mistyped(entry, format!("`{name}` is a list; the text `{}` was split at commas", text.trim()));
+                self.mistyped(entry, format!("`{name}` is a list; the text `{}` was split at commas", shorten(text.trim(), 80)));
             }
             Value::List(items) if !of_tools && items.iter().any(|item| matches!(item, Value::List(_) | Value::Map(_))) => {
                 self.mistyped(entry, format!("`{name}` is a list of texts; what stands within it was kept as JSON"));
@@ -220,7 +222,7 @@ impl<'a> Fields<'a> {
             Some("true" | "yes" | "on" | "1" | "y") => true,
             Some("false" | "no" | "off" | "0" | "n") => false,
             _ => {
-                let message = format!("`{}` is true or false; `{}` was taken for {default}", path.join("."), value.to_text());
+                let message = format!("`{}` is true or false; `{}` was taken for {default}", path.join("."), shorten(&value.to_text(), 80));
                 self.mistyped(entry, message);
                 default
             }

@@ -23,6 +23,7 @@
 //! | `file-unreadable`, `file-not-regular`, `file-too-large` | error | the file was not read; no skill |
 //! | `file-cut` | warning | a body was cut at `skills.max_skill_file_bytes` |
 //! | `instruction-file-name` | note | the instruction file is not spelled `SKILL.md` |
+//! | `name-missing`, `skill-skipped` | warning | in a root of a compatible system: the file breaks its rules; no skill |
 //! | `link-refused`, `link-unreadable` | warning | a link leads out of its repository, or nowhere |
 //! | `link-not-followed` | note | a link was passed over, since `skills.follow_symlinks` is off |
 //! | `root-unreadable`, `folder-unreadable` | warning | a folder could not be searched |
@@ -39,6 +40,7 @@ mod links;
 mod registry;
 mod roots;
 mod skill_file;
+pub mod validation;
 mod walk;
 
 pub use bundled::Resource;

@@ -161,6 +161,9 @@ impl Inner {
                     summary.location = candidate.path.to_string_lossy().into_owned();
                     let id = summary.id.clone();
                     let Candidate { path, canonical, form, .. } = candidate;
+                    if self.options.include_resources {
+                        summary.resources = bundled::resources(&path, form, &links);
+                    }
                     details.entry(id.as_str().to_owned()).or_insert_with(|| Details {
                         other_fields,
                         path: path.clone(),

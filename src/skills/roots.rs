@@ -1,10 +1,11 @@
 //! Which folders skills come from, highest precedence first.
 
+use crate::config::CompatibleSystem;
 use crate::layers::skill::{SkillSource, SkillSourceKind, SkillVisibility};
 use crate::{Environment, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What of `[skills]` in `bcode.toml` finding and reading follow. The defaults are those of the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +21,8 @@ pub struct DiscoveryOptions {
     pub include_compat_claude_skills: bool,
     /// `.agents/skills`, in the workspace and at home.
     pub include_agents_skills: bool,
+    /// `skills.compat`: the systems whose roots stand behind those of the same kind, in this order.
+    pub compat: Vec<CompatibleSystem>,
     /// `skills.sources.paths`, resolved, in order.
     pub paths: Vec<PathBuf>,
     /// Roots of the host and its plugins, behind all others, in order.
@@ -30,6 +33,8 @@ pub struct DiscoveryOptions {
     pub max_resource_bytes: NonZeroUsize,
     /// Whether links are followed: those of the user's own to anywhere, those of a repository within it.
     pub follow_symlinks: bool,
+    /// `skills.prompt.include_resources`: whether the names of bundled scripts and references are read for the catalog.
+    pub include_resources: bool,
     /// `skills.disabled.ids`: ids, or names that one skill alone bears.
     pub disabled: BTreeSet<String>,
     /// `skills.overrides`, by id, or by a name that one skill alone bears.
@@ -47,11 +52,13 @@ impl Default for DiscoveryOptions {
             include_user_skills: true,
             include_compat_claude_skills: true,
             include_agents_skills: true,
+            compat: Vec::new(),
             paths: Vec::new(),
             host_roots: Vec::new(),
             max_skill_file_bytes: DEFAULT_BYTES,
             max_resource_bytes: DEFAULT_BYTES,
             follow_symlinks: true,
+            include_resources: false,
             disabled: BTreeSet::new(),
             overrides: BTreeMap::new(),
         }
@@ -80,6 +87,12 @@ pub enum RootRules {
     /// Folders with an instruction file, to any depth in bounds, and flat files in the root itself.
     #[default]
     Standard,
+    /// Files `*.md` in the root itself, no folders. `name` is required, and is the id; of two in one root the last by path wins.
+    Batbox,
+    /// `SKILL.md` in folders of the root itself, no deeper.
+    Orcbot,
+    /// `SKILL.md` in folders to any depth in bounds, below a skill's folder too. A skill that breaks a rule of the specification is left out.
+    Brute,
 }
 
 impl Root {
@@ -90,6 +103,11 @@ impl Root {
     /// With links confined to this folder.
     pub fn within(mut self, folder: impl Into<PathBuf>) -> Self {
         self.within = Some(folder.into());
+        self
+    }
+    /// With these rules.
+    pub fn rules(mut self, rules: RootRules) -> Self {
+        self.rules = rules;
         self
     }
     /// Where its skills say that they came from.
@@ -112,6 +130,9 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
         let folder = environment.working_directory().join(workspace.root());
         roots.push(Root::new(folder.join(below), kind, format!("repo:{below}")).within(folder));
     }
+    if workspace.is_trusted() {
+        roots.extend(compatible_roots_of_the_repository(options, environment, workspace));
+    }
     if options.include_user_skills {
         let state = environment.get("BCODE_STATE_DIR").map(|folder| environment.working_directory().join(folder));
         let state = state.or_else(|| environment.state_home().map(|folder| folder.join("bcode")));
@@ -121,6 +142,15 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
         for (_, below) in at_home.into_iter().filter(|(included, _)| *included) {
             roots.extend(environment.home_folder().map(|home| Root::new(home.join(below), User, format!("user:{below}"))));
         }
+        for system in &options.compat {
+            let (below, rules) = match system {
+                CompatibleSystem::Batbox => (".batbox/skills", RootRules::Batbox),
+                CompatibleSystem::Brute => (".config/brute/skills", RootRules::Brute),
+                CompatibleSystem::Orcbot => (".orcbot/plugins/skills", RootRules::Orcbot),
+            };
+            let at_home = environment.home_folder().map(|home| Root::new(home.join(below), User, format!("user:{below}")).rules(rules));
+            roots.extend(at_home);
+        }
     }
     let configured = options.paths.iter().enumerate();
     roots.extend(
@@ -128,6 +158,41 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
     );
     roots.extend(options.host_roots.iter().filter(|root| workspace.is_trusted() || !root.kind.is_of_the_repository()).cloned());
     roots
+}
+
+/// What the systems of `skills.compat` read in a repository. `.claude/skills`, which is batbox's too, is a standard root and keeps its rules, but
+/// where batbox looks for it in another folder.
+fn compatible_roots_of_the_repository(options: &DiscoveryOptions, environment: &Environment, workspace: &Workspace) -> Vec<Root> {
+    let here = environment.working_directory();
+    let top = here.join(workspace.root());
+    let mut roots = Vec::new();
+    let mut add = |folder: &Path, below: &str, rules| {
+        // A working directory outside of the workspace is a repository of its own.
+        let within = if folder.starts_with(&top) { &top } else { folder };
+        let root = Root::new(folder.join(below), SkillSourceKind::Compatibility, format!("repo:{below}"));
+        roots.push(root.within(within).rules(rules));
+    };
+    for system in &options.compat {
+        match system {
+            CompatibleSystem::Batbox => {
+                let project = batbox_project(here, &top);
+                add(project, ".batbox/skills", RootRules::Batbox);
+                if project != top && options.include_compat_claude_skills {
+                    add(project, ".claude/skills", RootRules::Batbox);
+                }
+            }
+            CompatibleSystem::Brute => add(here, ".brute/skills", RootRules::Brute),
+            // Has none.
+            CompatibleSystem::Orcbot => {}
+        }
+    }
+    roots
+}
+
+/// The nearest folder with `.git` or `BATBOX.md`, at or above the working directory, and never above the workspace, which is what the user trusts.
+fn batbox_project<'a>(here: &'a Path, top: &'a Path) -> &'a Path {
+    let within = here.ancestors().take_while(|folder| folder.starts_with(top));
+    within.into_iter().find(|folder| [".git", "BATBOX.md"].iter().any(|mark| folder.join(mark).exists())).unwrap_or(top)
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use super::fields::{Described, describe};
 use super::front_matter::{self, Document};
 use super::links::Links;
+use super::validation::{RuleSet, dropped_by, front_matter_findings};
 use crate::blocking::off_the_executor;
 use crate::files::{self, Stamp};
-use crate::layers::Diagnostic;
-use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillSource, SkillSourceKind, SkillText};
+use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillPlaceholders, SkillSource, SkillSourceKind, SkillText};
+use crate::layers::{Diagnostic, Severity};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,21 @@ pub(super) enum Form {
     Readme,
     /// A file directly in the root that has front matter.
     Flat,
+    /// The same, where `name` is the id: batbox's.
+    Named,
+    /// A folder with a `SKILL.md` that keeps the rules: brute's.
+    Strict,
+}
+
+impl Form {
+    /// Without front matter it is a Markdown file like any other.
+    pub(super) fn wants_front_matter(self) -> bool {
+        !matches!(self, Self::Folder | Self::Strict)
+    }
+    /// The skill's folder is its own, and what is in it too.
+    pub(super) fn has_folder(self) -> bool {
+        !matches!(self, Self::Flat | Self::Named)
+    }
 }
 
 /// A file that may be a skill's.
@@ -51,7 +67,7 @@ impl Candidate {
     pub(super) fn read(&self, max_bytes: usize) -> Reading {
         let broken = |diagnostic: Diagnostic| Reading::Broken(diagnostic.at(self.path.to_string_lossy()));
         if !self.stamp.is_file {
-            return if self.form == Form::Folder { broken(not_regular()) } else { Reading::NoSkill };
+            return if self.form.wants_front_matter() { Reading::NoSkill } else { broken(not_regular()) };
         }
         match self.document(max_bytes) {
             Err(error) => broken(error),
@@ -75,7 +91,7 @@ impl Candidate {
         let length = file.read(&mut buffer).map_err(|error| unreadable(&error))?;
         let beginning = &buffer[..length];
         // A large text beside the skills is nobody's mistake.
-        if self.form != Form::Folder && !front_matter::opens(beginning) {
+        if self.form.wants_front_matter() && !front_matter::opens(beginning) {
             return Ok(None);
         }
         if self.stamp.bytes > max_bytes as u64 {
@@ -108,15 +124,63 @@ fn has_description(document: &Document) -> bool {
 /// What a document says of its skill; nothing where its form wants front matter and it has none. Id and description are there in any case, so the
 /// source is the caller's to set.
 fn described(document: &Document, path: &Path, form: Form) -> Result<Option<Described>, Diagnostic> {
-    if form != Form::Folder && document.front_matter.is_none() {
+    if form.wants_front_matter() && document.front_matter.is_none() {
         return Ok(None);
     }
-    let named = if form == Form::Flat { path.file_stem() } else { path.parent().and_then(Path::file_name) };
+    let named = if form.has_folder() { path.parent().and_then(Path::file_name) } else { path.file_stem() };
     let Some(name) = named.and_then(|name| name.to_str()) else {
         return Err(Diagnostic::error("id-invalid", "the name of this skill is no Unicode"));
     };
     let source = SkillSource { kind: SkillSourceKind::User, label: String::new(), path: None };
-    describe(document, name, source).map(Some)
+    match form {
+        Form::Named => named_by_itself(document, source),
+        Form::Strict => by_the_rules(document, name, source),
+        Form::Folder | Form::Readme | Form::Flat => describe(document, name, source),
+    }
+    .map(Some)
+}
+
+/// A skill whose `name` is its id, whatever else the file says.
+fn named_by_itself(document: &Document, source: SkillSource) -> Result<Described, Diagnostic> {
+    let name = document.front_matter.as_ref().and_then(|front_matter| front_matter.get("name")?.value.as_text());
+    let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
+        let message = "no `name`, which is the id of a skill in this root; no skill";
+        return Err(Diagnostic::warning("name-missing", message).line(1).column(1));
+    };
+    let mut described = describe(document, name, source)?;
+    described.summary.id = SkillId::new(name).map_err(|why| Diagnostic::warning("id-invalid", format!("{name:?}: {why}")))?;
+    described.summary.placeholders = SkillPlaceholders::EveryArgs;
+    Ok(described)
+}
+
+/// A skill that keeps brute's rules, without the fields that they don't know.
+fn by_the_rules(document: &Document, name: &str, source: SkillSource) -> Result<Described, Diagnostic> {
+    let mut broken = front_matter_findings(document, name, RuleSet::Brute);
+    broken.retain(|found| found.severity == Severity::Error);
+    if let Some(first) = broken.first() {
+        let messages: Vec<&str> = broken.iter().map(|found| found.message.as_str()).collect();
+        let message = format!("by the rules of this root, no skill: {}", messages.join("; "));
+        let mut skipped = Diagnostic::warning("skill-skipped", message);
+        (skipped.line, skipped.column) = (first.line, first.column);
+        return Err(skipped);
+    }
+    if document.front_matter.is_none() {
+        return Err(Diagnostic::warning("skill-skipped", "by the rules of this root, no skill: there is no front matter")
+            .line(1)
+            .column(1));
+    }
+    let mut known = document.clone();
+    let mut dropped: Vec<Diagnostic> = Vec::new();
+    if let Some(front_matter) = &mut known.front_matter {
+        for entry in front_matter.entries.extract_if(.., |entry| dropped_by(RuleSet::Brute, &entry.key)) {
+            let message = format!("`{}` is no field by the rules of this root; it was dropped", entry.key);
+            dropped.push(Diagnostic::warning("field-unknown", message).line(entry.line).column(entry.column));
+        }
+    }
+    let mut described = describe(&known, name, source)?;
+    described.diagnostics.extend(dropped);
+    described.diagnostics.sort_by_key(|found| (found.line, found.column));
+    Ok(described)
 }
 
 pub(super) fn not_regular() -> Diagnostic {
@@ -125,7 +189,7 @@ pub(super) fn not_regular() -> Diagnostic {
 pub(super) fn unreadable(error: &io::Error) -> Diagnostic {
     Diagnostic::error("file-unreadable", format!("this file cannot be read: {error}"))
 }
-fn too_large(max_bytes: usize) -> Diagnostic {
+pub(super) fn too_large(max_bytes: usize) -> Diagnostic {
     Diagnostic::error("file-too-large", format!("this file has more than {max_bytes} bytes, the limit of `skills.max_skill_file_bytes`"))
 }
 

@@ -52,12 +52,16 @@ enum Kind {
 impl Walk {
     /// The skill files in a root, ordered by path.
     pub(super) fn root(&mut self, root: &Root, followed: bool, max_file_bytes: usize) -> (Vec<Candidate>, Option<Links>) {
-        let RootRules::Standard = root.rules;
         let Some((links, canonical)) = self.enter(root, followed) else { return (Vec::new(), None) };
-        let mut search = Search { walk: self, links: &links, max_file_bytes, visited: HashSet::new(), found: Vec::new() };
+        let mut search =
+            Search { walk: self, links: &links, max_file_bytes, rules: root.rules, visited: HashSet::new(), found: Vec::new() };
         search.run(Folder { path: root.path.clone(), canonical });
         let mut found = search.found;
         found.sort_by(|a, b| a.path.as_os_str().as_encoded_bytes().cmp(b.path.as_os_str().as_encoded_bytes()));
+        if root.rules == RootRules::Batbox {
+            // The first stands, and of these it is the last that shall.
+            found.reverse();
+        }
         (found, Some(links))
     }
 
@@ -104,6 +108,7 @@ struct Search<'a> {
     walk: &'a mut Walk,
     links: &'a Links,
     max_file_bytes: usize,
+    rules: RootRules,
     /// Canonical paths of this root's folders: a loop ends here.
     visited: HashSet<PathBuf>,
     found: Vec<Candidate>,
@@ -124,15 +129,20 @@ impl Search<'_> {
                 let listing = match self.kind(&folder, depth == 0) {
                     Kind::Skill(candidate) => {
                         self.found.push(candidate);
+                        if self.rules == RootRules::Brute
+                            && let Ok(listing) = list(&folder.path)
+                        {
+                            next.extend(self.folders_in(&folder, listing));
+                        }
                         continue;
                     }
                     Kind::Passed => continue,
                     Kind::Other(listing) => listing,
                 };
-                if depth == 0 {
-                    self.flat_files(&folder, &listing);
-                } else {
+                if depth > 0 {
                     others += 1;
+                } else if matches!(self.rules, RootRules::Standard | RootRules::Batbox) {
+                    self.flat_files(&folder, &listing);
                 }
                 if others > MAX_FOLDERS {
                     let message =
@@ -140,7 +150,14 @@ impl Search<'_> {
                     self.walk.diagnostics.push(Diagnostic::warning("folder-limit", message).at(start));
                     return;
                 }
-                next.extend(self.folders_in(&folder, listing));
+                let goes_on = match self.rules {
+                    RootRules::Standard | RootRules::Brute => true,
+                    RootRules::Batbox => false,
+                    RootRules::Orcbot => depth == 0,
+                };
+                if goes_on {
+                    next.extend(self.folders_in(&folder, listing));
+                }
             }
             level = next;
         }
@@ -151,11 +168,18 @@ impl Search<'_> {
     }
 
     fn kind(&mut self, folder: &Folder, is_root: bool) -> Kind {
+        let may_be_one = match self.rules {
+            RootRules::Standard | RootRules::Brute => true,
+            RootRules::Batbox => false,
+            RootRules::Orcbot => !is_root,
+        };
         // Nearly every skill has this name: no listing is needed.
-        if let Ok(metadata) = fs::symlink_metadata(folder.path.join("SKILL.md"))
+        if may_be_one
+            && let Ok(metadata) = fs::symlink_metadata(folder.path.join("SKILL.md"))
             && !metadata.is_dir()
         {
-            return match self.candidate(folder, OsStr::new("SKILL.md"), Form::Folder, Some(metadata)) {
+            let form = if self.rules == RootRules::Brute { Form::Strict } else { Form::Folder };
+            return match self.candidate(folder, OsStr::new("SKILL.md"), form, Some(metadata)) {
                 Some(candidate) => Kind::Skill(candidate),
                 None => Kind::Passed,
             };
@@ -171,6 +195,9 @@ impl Search<'_> {
             let message = "a linked worktree: its skills are those of its repository, and were not looked for";
             self.walk.diagnostics.push(Diagnostic::note("worktree-skipped", message).at(shown(&folder.path)));
             return Kind::Passed;
+        }
+        if self.rules != RootRules::Standard {
+            return Kind::Other(listing);
         }
         let named = |name: &str| listing.files.iter().find(|(file, _)| file == name);
         let in_other_case = || listing.files.iter().find(|(file, _)| file.eq_ignore_ascii_case("skill.md"));
@@ -232,12 +259,13 @@ impl Search<'_> {
         for (name, kind) in &listing.files {
             let path = Path::new(name);
             let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-            let is_readme = name.eq_ignore_ascii_case("README.md");
+            let is_readme = self.rules == RootRules::Standard && name.eq_ignore_ascii_case("README.md");
             let leads_to_folder = kind.is_symlink() && folder.path.join(name).is_dir();
             if !is_markdown || is_readme || name.as_encoded_bytes().starts_with(b".") || leads_to_folder {
                 continue;
             }
-            let found = self.candidate(folder, name, Form::Flat, None);
+            let form = if self.rules == RootRules::Batbox { Form::Named } else { Form::Flat };
+            let found = self.candidate(folder, name, form, None);
             self.found.extend(found);
         }
     }

@@ -1,7 +1,7 @@
 //! The catalog's text: what the model is told of the skills that it may load, in any room.
 //!
-//! Where the room is short every skill loses some before one skill loses all: descriptions are shortened alike, then left out, then sources and
-//! keywords, then names; only then skills, those of the lowest precedence first, and what was left out is counted.
+//! Where the room is short every skill loses some before one skill loses all: descriptions are shortened alike, then left out, then sources,
+//! keywords and bundled files, then names; only then skills, those of the lowest precedence first, and what was left out is counted.
 
 use super::{Skill, SkillId, SkillVisibility, Skills};
 use crate::prompt::Text;
@@ -47,6 +47,7 @@ pub enum LoadSkillsBy {
 
 /// What the catalog shows, and within which limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration")]
 #[non_exhaustive]
 pub struct CatalogOptions {
     /// How much it tells.
@@ -63,6 +64,8 @@ pub struct CatalogOptions {
     pub include_keywords: bool,
     /// With each skill's location.
     pub include_locations: bool,
+    /// With the names of each skill's bundled scripts and references.
+    pub include_resources: bool,
     /// How the model loads a skill.
     pub load_by: LoadSkillsBy,
     /// Where the user's own skills live, when they are on.
@@ -79,6 +82,7 @@ impl Default for CatalogOptions {
             include_sources: true,
             include_keywords: false,
             include_locations: true,
+            include_resources: false,
             load_by: LoadSkillsBy::default(),
             user_folder: None,
         }
@@ -95,6 +99,8 @@ struct Listed {
     location: String,
     source: String,
     keywords: String,
+    scripts: String,
+    references: String,
 }
 
 /// How much of each skill is told.
@@ -271,6 +277,8 @@ impl Listed {
             location: when(options.include_locations, escape::path(&summary.location).into_owned()),
             source: when(is_summary && options.include_sources, escape::text(&summary.source.label)),
             keywords: when(is_summary && options.include_keywords, escape::text(&summary.activation.keywords.join(", "))),
+            scripts: when(is_summary && options.include_resources, escape::text(&summary.resources.scripts.join(", "))),
+            references: when(is_summary && options.include_resources, escape::text(&summary.resources.references.join(", "))),
         }
     }
     fn described(&self, detail: Detail) -> String {
@@ -290,6 +298,8 @@ impl Listed {
             ("location", &self.location),
             (when(detail >= Detail::Sources, "source"), &self.source),
             (when(detail >= Detail::Sources, "keywords"), &self.keywords),
+            (when(detail >= Detail::Sources, "scripts"), &self.scripts),
+            (when(detail >= Detail::Sources, "references"), &self.references),
         ] {
             if !name.is_empty() && !text.is_empty() {
                 // Writing to a string can't fail.
@@ -392,6 +402,21 @@ mod tests {
              <location>/home/me/R&amp;D skills/rust-debugging/SKILL.md</location>\n    <source>user-config:skills</source>\n  \
              </skill>\n</available_skills>"
         ));
+    }
+
+    #[test]
+    fn bundled_files_stand_in_a_summary_that_asks_for_them() {
+        let mut with_files = skill("a", "Text");
+        with_files.summary.resources.scripts = vec!["run.sh".into(), "a<b>.py".into()];
+        with_files.summary.resources.references = vec!["api.md".into()];
+        let text = |include_resources: bool, mode: CatalogMode| {
+            let options = CatalogOptions { mode, include_resources, ..CatalogOptions::default() };
+            Catalog::new(&Skills::new([with_files.clone()], vec![]), &options).unwrap().whole
+        };
+        let files = "    <scripts>run.sh, a&lt;b&gt;.py</scripts>\n    <references>api.md</references>\n  </skill>";
+        assert!(text(true, CatalogMode::Summary).contains(files));
+        assert!(!text(false, CatalogMode::Summary).contains("<scripts>"));
+        assert!(!text(true, CatalogMode::NamesOnly).contains("<scripts>"));
     }
 
     #[test]

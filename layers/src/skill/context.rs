@@ -1,6 +1,6 @@
 //! The text of an active skill: its body in a block that says where it came from. One form, wherever a body stands.
 
-use super::{ActiveSkill, Skill, SkillSummary, substitute_arguments};
+use super::{ActiveSkill, Skill, SkillPlaceholders, SkillSummary, substitute_arguments};
 use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Round, Source, Trust, Turn};
 use crate::text::{Block, Limit, Room, escape};
 use std::fmt::Write;
@@ -39,6 +39,7 @@ pub fn skill_block(summary: &SkillSummary, body: &str, arguments: SkillArguments
     let body = body.trim_start_matches(['\r', '\n']);
     let text = match arguments {
         SkillArguments::Now(arguments) => with_arguments(summary, body, arguments),
+        SkillArguments::None if summary.placeholders == SkillPlaceholders::EveryArgs => with_arguments(summary, body, ""),
         SkillArguments::None | SkillArguments::Earlier(_) => escape::prose(body, &[]).into_owned(),
     };
     let mut head = String::new();
@@ -67,7 +68,10 @@ pub fn skill_block(summary: &SkillSummary, body: &str, arguments: SkillArguments
 /// Where the body names no placeholder, the arguments follow in a block of their own.
 fn with_arguments(summary: &SkillSummary, body: &str, arguments: &str) -> String {
     let declares = summary.argument_hint.is_some() || !summary.arguments.is_empty();
-    let (substituted, has_placeholder) = substitute_arguments(body, arguments, declares);
+    let (substituted, has_placeholder) = match summary.placeholders {
+        SkillPlaceholders::Tokens => substitute_arguments(body, arguments, declares),
+        SkillPlaceholders::EveryArgs => (body.replace("$ARGS", arguments).into(), body.contains("$ARGS")),
+    };
     let text = escape::prose(&substituted, &[]);
     if has_placeholder || arguments.trim().is_empty() {
         return text.into_owned();

@@ -6,6 +6,7 @@
 
 use super::{Skill, SkillId};
 use crate::prompt::Diagnostic;
+use crate::text::shorten;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,9 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Compiled trigger patterns of all skills take at most so many bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// Longer keywords and names are nobody's words; and to build an automaton of one that repeats itself takes the square of its length.
+const MAX_NEEDLE_BYTES: usize = 256;
 
 /// What matched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -90,9 +94,11 @@ impl Matcher {
             for (kind, what) in keywords.chain(named) {
                 let needle = Folded::of(what).text.trim().to_owned();
                 // A letter alone says nothing.
-                if needle.chars().nth(1).is_none() {
+                let is_short = needle.chars().nth(1).is_none();
+                if is_short || needle.len() > MAX_NEEDLE_BYTES {
                     if kind == SkillEvidenceKind::Keyword {
-                        let message = format!("the keyword {what:?} of `{}` is too short to match anything", summary.id);
+                        let fault = if is_short { "short" } else { "long" };
+                        let message = format!("the keyword {:?} of `{}` is too {fault} to match anything", shorten(what, 80), summary.id);
                         diagnostics.push(Diagnostic::warning("keyword-ignored", message).at(summary.location.clone()));
                     }
                     continue;
@@ -106,8 +112,12 @@ impl Matcher {
                 match RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES / 4).build() {
                     Ok(_) => sources.push((skill, pattern.clone())),
                     Err(reason) => {
-                        let message =
-                            format!("the trigger pattern {pattern:?} of `{}` is ignored: {}", summary.id, one_line(&reason.to_string()));
+                        let message = format!(
+                            "the trigger pattern {:?} of `{}` is ignored: {}",
+                            shorten(pattern, 200),
+                            summary.id,
+                            one_line(&reason.to_string())
+                        );
                         diagnostics.push(Diagnostic::warning("pattern-ignored", message).at(summary.location.clone()));
                     }
                 }
@@ -332,6 +342,17 @@ mod tests {
         assert!(matcher.find("thread main PANICKED AT src").first().unwrap().is_strong);
         let codes: Vec<&str> = matcher.diagnostics().iter().map(|found| &*found.code).collect();
         assert_eq!(codes, ["keyword-ignored", "keyword-ignored", "pattern-ignored", "pattern-ignored"]);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_word_is_left_out_at_once() {
+        let long = "a-".repeat(30_000);
+        let mut named = skill("a", &[&long], &[]);
+        named.summary.name.clone_from(&long);
+        let start = std::time::Instant::now();
+        let matcher = Matcher::new(&[named]);
+        assert!(start.elapsed().as_secs() < 5);
+        assert!(matcher.diagnostics().len() == 1 && matcher.diagnostics()[0].message.len() < 200);
     }
 
     #[test]

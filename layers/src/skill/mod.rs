@@ -19,7 +19,7 @@ pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
 pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};
 pub use model::{
-    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillRequirements, SkillSource, SkillSourceKind,
-    SkillSummary, SkillVisibility,
+    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
+    SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
 pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};

@@ -142,6 +142,43 @@ pub enum SkillVisibility {
     Off,
 }
 
+/// What in a body stands for the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillPlaceholders {
+    /// `$ARGS`, `$ARGUMENTS`, and `$1` to `$9` where arguments are declared, as whole tokens; without arguments they stay.
+    #[default]
+    Tokens,
+    /// `$ARGS` wherever it stands, within a word too; without arguments it becomes nothing. Batbox's.
+    EveryArgs,
+}
+
+impl SkillPlaceholders {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Names of bundled files that the catalog shows (`skills.prompt.include_resources`); empty where nobody asked for them.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillResources {
+    /// Below `scripts` of the skill's folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<String>,
+    /// Below `references` of the skill's folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+}
+
+impl SkillResources {
+    /// Names none.
+    pub fn is_empty(&self) -> bool {
+        self.scripts.is_empty() && self.references.is_empty()
+    }
+}
+
 /// What is known of a skill without its body.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SkillSummary {
@@ -195,6 +232,12 @@ pub struct SkillSummary {
     /// Names of its arguments: with these or a hint, `$1` to `$9` are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// What in its body stands for them.
+    #[serde(default, skip_serializing_if = "SkillPlaceholders::is_default")]
+    pub placeholders: SkillPlaceholders,
+    /// Its bundled scripts and references, where the catalog shows them.
+    #[serde(default, skip_serializing_if = "SkillResources::is_empty")]
+    pub resources: SkillResources,
     /// Further fields, text to text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
@@ -231,6 +274,8 @@ impl SkillSummary {
             visibility: SkillVisibility::Auto,
             argument_hint: None,
             arguments: Vec::new(),
+            placeholders: SkillPlaceholders::default(),
+            resources: SkillResources::default(),
             metadata: BTreeMap::new(),
         }
     }

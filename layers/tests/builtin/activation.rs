@@ -3,7 +3,7 @@
 use super::stage::{Chat, id, skill, skills};
 use serde_json::json;
 use std::num::NonZeroUsize;
-use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions};
+use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions, SkillPlaceholders};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{ActiveSkillsLayer, AutoActivate, Event, PromptStack, Round, Settings, SkillActivationLayer};
 
@@ -261,4 +261,38 @@ async fn a_name_of_several_words_names_its_skill_in_a_command() {
     let mut chat = chat([named], SkillActivationLayer::default().commands(true));
     assert!(chat.says("/skill Rust Debugging now please").await.tail.contains("\n\nBODY now please\n</skill>"));
     assert!(chat.says("/skill off Rust Debugging").await.tail.contains("The skill rd no longer applies."));
+}
+
+#[tokio::test]
+async fn a_skill_that_asks_for_it_comes_into_force_by_its_pattern_where_others_are_suggested() {
+    let with = |name: &str, asks: bool| {
+        let mut skill = skill(name, &["deploy"], &format!("Body of {name}."));
+        skill.summary.activation.trigger_patterns = vec!["ship it".into()];
+        skill.summary.activation.auto_activate = asks;
+        skill
+    };
+    let mut chat = chat([with("asks", true), with("other", false)], SkillActivationLayer::default());
+    let weak = chat.says("deploy").await;
+    assert_eq!(weak.manifest.said(), ["skill_suggestion:asks", "skill_suggestion:other"]);
+    let sent = chat.says("ship it").await;
+    assert!(sent.tail.contains("Body of asks.") && !sent.tail.contains("Body of other."));
+    let activated = Event::SkillActivated { id: id("asks"), mode: SkillActivationMode::Automatic };
+    assert_eq!(sent.manifest.events, [activated]);
+    let mut off = self::chat([with("asks", true)], SkillActivationLayer::new(AutoActivate::Off));
+    off.says("hi").await;
+    assert_eq!(off.says("ship it").await.tail, "");
+}
+
+#[tokio::test]
+async fn where_every_args_is_a_placeholder_no_input_is_no_text() {
+    let with = |name: &str| {
+        let mut skill = skill(name, &[], "Do [$ARGS] with x$ARGSx and $ARGUMENTS, \\$ARGS.");
+        skill.summary.placeholders = SkillPlaceholders::EveryArgs;
+        skill
+    };
+    let mut chat = chat([with("one"), with("two")], SkillActivationLayer::default().commands(true));
+    let all = chat.says("/skill one this $ARGS").await.tail;
+    assert!(all.contains("Do [this $ARGS] with xthis $ARGSx and $ARGUMENTS, \\this $ARGS."), "{all}");
+    let none = chat.says("/skill two").await.tail;
+    assert!(none.contains("Do [] with xx and $ARGUMENTS, \\.\n</skill>"), "{none}");
 }

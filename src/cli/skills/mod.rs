@@ -1,4 +1,7 @@
-//! `skills list`, `info`, `show`.
+//! `skills list`, `info`, `show`, and what goes on with skills in files of its own.
+
+mod new;
+mod validate;
 
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
 use super::workspace::{WorkspaceOptions, skill_id, wait};
@@ -20,6 +23,10 @@ pub(super) enum Skills {
     /// Print a skill as it stands in a prompt, with the arguments in place
     #[command(alias = "run")]
     Show(Show),
+    /// Look for breaches of the Agent Skills specification, or of another system's rules; exit code 1 if there is one
+    Validate(validate::Validate),
+    /// Write the beginnings of a skill
+    New(new::New),
 }
 
 #[derive(Args)]
@@ -62,6 +69,8 @@ impl Skills {
             Self::List(list) => list.run(terminal),
             Self::Info(info) => info.run(terminal),
             Self::Show(show) => show.run(terminal),
+            Self::Validate(validate) => validate.run(terminal),
+            Self::New(new) => new.run(terminal),
         }
     }
 }
@@ -96,7 +105,7 @@ impl List {
     }
 }
 
-/// A line a skill: id, marks, description, source.
+/// A line a skill: id, source, marks, description, and what else is worth knowing at a glance.
 fn table(skills: &[SkillSummary], width: usize) -> String {
     let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
     let ids = widest(|skill| skill.id.as_str(), 32);
@@ -106,13 +115,26 @@ fn table(skills: &[SkillSummary], width: usize) -> String {
         let id = printable(&shorten(skill.id.as_str(), 32));
         let marks = marks(skill);
         let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
-        let taken = ids + sources + 4 + if marks.is_empty() { 0 } else { marks.width() };
+        let glance = glance(skill);
+        let taken = ids + sources + 4 + glance.width() + if marks.is_empty() { 0 } else { marks.width() };
         let description = shorten(&plain(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
         let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
         let label = printable(&skill.source.label);
-        out.push_str(&format!("{BOLD}{id}{BOLD:#}{}  {DIM}{label}{DIM:#}{}  {marks}{description}\n", pad(&id, ids), pad(&label, sources)));
+        out.push_str(&format!(
+            "{BOLD}{id}{BOLD:#}{}  {DIM}{label}{DIM:#}{}  {marks}{description}{DIM}{glance}{DIM:#}\n",
+            pad(&id, ids),
+            pad(&label, sources)
+        ));
     }
     out
+}
+
+/// Version, license and what it needs, in brackets; nothing where it says none of them.
+fn glance(skill: &SkillSummary) -> String {
+    let needs: Vec<&str> = skill.requirements.packages.iter().chain(&skill.requirements.settings).map(String::as_str).collect();
+    let needs = (!needs.is_empty()).then(|| format!("needs {}", needs.join(", ")));
+    let told: Vec<String> = [skill.version.clone(), skill.license.clone(), needs].into_iter().flatten().map(|text| plain(&text)).collect();
+    if told.is_empty() { String::new() } else { format!(" [{}]", shorten(&told.join("; "), 40)) }
 }
 
 fn marks(skill: &SkillSummary) -> Vec<&'static str> {
@@ -161,12 +183,16 @@ fn card(manifest: &SkillManifest) -> String {
     let marks: Vec<String> = marks(skill).into_iter().map(str::to_owned).collect();
     let files =
         manifest.files.join(", ") + &if manifest.more_files > 0 { format!(" and {} more", manifest.more_files) } else { String::new() };
+    let source = match &skill.source.path {
+        Some(path) => format!("{} ({path})", skill.source.label),
+        None => skill.source.label.clone(),
+    };
     let metadata = |fields: &std::collections::BTreeMap<String, String>| {
         list(&fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>())
     };
     for (name, value) in [
         ("location", Some(skill.location.clone())),
-        ("source", Some(skill.source.label.clone())),
+        ("source", Some(source)),
         ("marks", list(&marks)),
         ("version", skill.version.clone()),
         ("license", skill.license.clone()),

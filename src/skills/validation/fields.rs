@@ -1,0 +1,121 @@
+//! The rules of all fields but `name`.
+
+use super::{Findings, Place, RuleSet, TOP, place, quoted};
+use crate::layers::Severity;
+use crate::skills::front_matter::{Entry, FrontMatter, Value};
+
+const MAX_DESCRIPTION: usize = 1024;
+const MAX_COMPATIBILITY: usize = 500;
+/// Of orcbot's.
+const MIN_DESCRIPTION: usize = 10;
+/// A name longer than this is no slip of the pen.
+const LONGEST_SLIP: usize = 40;
+
+/// The fields of the specification.
+const SPECIFIED: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+
+/// The fields that these rules know.
+pub(super) fn known(rules: RuleSet) -> impl Iterator<Item = &'static str> {
+    let own: &[&str] = if rules == RuleSet::Orcbot { &["allowedTools", "orcbot"] } else { &[] };
+    SPECIFIED.into_iter().chain(own.iter().copied())
+}
+
+pub(super) fn check(front_matter: &FrontMatter, rules: RuleSet, findings: &mut Findings) {
+    description(front_matter.get("description"), rules, findings);
+    for entry in &front_matter.entries {
+        match entry.key.as_str() {
+            "compatibility" => compatibility(entry, findings),
+            // The reference library looks at none of the next three; the specification says what they are.
+            "license" => {
+                text(entry, "license-type", findings);
+            }
+            "metadata" => metadata(entry, findings),
+            "allowed-tools" => {
+                text(entry, "allowed-tools-type", findings);
+            }
+            key if !known(rules).any(|known| known == key) => unknown(entry, rules, findings),
+            _ => {}
+        }
+    }
+}
+
+/// A text; nothing where it is absent, or no text and said so.
+fn text<'a>(entry: &'a Entry, code: &'static str, findings: &mut Findings) -> Option<&'a str> {
+    match &entry.value {
+        Value::Absent => None,
+        Value::Text(text) => Some(text),
+        Value::List(_) | Value::Map(_) => {
+            let written = if entry.key == "allowed-tools" { ", such as `Read Bash(git:*)`" } else { "" };
+            findings.error(place(entry), code, format!("`{}` is one text, not a list or a map{written}", entry.key));
+            None
+        }
+    }
+}
+
+fn description(entry: Option<&Entry>, rules: RuleSet, findings: &mut Findings) {
+    let missing = |at: Place, findings: &mut Findings| {
+        findings.error(at, "description-missing", "`description` is required: what the skill does, and when to use it");
+    };
+    let Some(entry) = entry else { return missing(TOP, findings) };
+    let at = place(entry);
+    let text = match &entry.value {
+        Value::Text(text) if !text.trim().is_empty() => text,
+        Value::List(_) | Value::Map(_) => {
+            return findings.error(at, "description-type", "`description` is a text, not a list or a map");
+        }
+        // As with `name`, `~` is nothing, though the reference library reads a text.
+        _ => return missing(at, findings),
+    };
+    // As YAML gives it: a line end that a block scalar keeps counts, as in the reference library.
+    let chars = text.chars().count();
+    if chars > MAX_DESCRIPTION {
+        findings.error(at, "description-length", format!("`description` has {chars} characters; at most {MAX_DESCRIPTION} are allowed"));
+    }
+    let said = text.trim().chars().count();
+    if rules == RuleSet::Orcbot && said < MIN_DESCRIPTION {
+        let message = format!("`description` has {said} characters; orcbot wants {MIN_DESCRIPTION} at least");
+        findings.error(at, "description-short", message);
+    }
+}
+
+fn compatibility(entry: &Entry, findings: &mut Findings) {
+    let chars = match &entry.value {
+        Value::Absent => 0,
+        _ => match text(entry, "compatibility-type", findings) {
+            Some(text) if text.trim().is_empty() => 0,
+            Some(text) => text.chars().count(),
+            None => return,
+        },
+    };
+    // The reference library lets an empty one pass; the specification says 1 to 500.
+    if !(1..=MAX_COMPATIBILITY).contains(&chars) {
+        let message = format!("`compatibility` has {chars} characters; 1 to {MAX_COMPATIBILITY} are allowed");
+        findings.error(place(entry), "compatibility-length", message);
+    }
+}
+
+/// A number or a date within is a text as it is spelled, here and in the reference library.
+fn metadata(entry: &Entry, findings: &mut Findings) {
+    match &entry.value {
+        Value::Absent => {}
+        Value::Map(pairs) => {
+            for (key, _) in pairs.iter().filter(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
+                let message = format!("`metadata`: {} is a text, not a list or a map", quoted(key));
+                findings.error(place(entry), "metadata-value-type", message);
+            }
+        }
+        Value::Text(_) | Value::List(_) => findings.error(place(entry), "metadata-type", "`metadata` is a map of text to text"),
+    }
+}
+
+fn unknown(entry: &Entry, rules: RuleSet, findings: &mut Findings) {
+    let severity = if rules == RuleSet::Brute { Severity::Warning } else { Severity::Error };
+    let near = |known: &&str| strsim::osa_distance(&entry.key.to_lowercase(), known) <= 3;
+    let nearest = known(rules).filter(|_| entry.key.len() <= LONGEST_SLIP).filter(near);
+    let nearest = nearest.min_by_key(|known| strsim::osa_distance(&entry.key, known));
+    let hint = match nearest {
+        Some(known) => format!("; the nearest is `{known}`"),
+        None => "; fields of your own go into `metadata`".to_owned(),
+    };
+    findings.say(severity, place(entry), "field-unknown", format!("{} is no field of these rules{hint}", quoted(&entry.key)));
+}
