@@ -2,8 +2,7 @@
 
 use super::Outcome;
 use super::render::TurnOptions;
-use super::terminal::{self, BOLD, CYAN, DIM, Terminal, YELLOW, printable};
-use crate::layers::text::shorten;
+use super::terminal::{self, BOLD, CYAN, DIM, Terminal, YELLOW, printable, within_columns};
 use crate::layers::{Manifest, Placement, RenderedFragment, Tier};
 use clap::Args;
 use unicode_width::UnicodeWidthStr;
@@ -56,7 +55,7 @@ pub(super) fn table(manifest: &Manifest, width: usize) -> String {
             placement = Some(at);
         }
         let RenderedFragment { tokens, bytes, .. } = fragment;
-        let id = padded(&shorten(&printable(&fragment.id), ID), id_width);
+        let id = padded(&within_columns(&printable(&fragment.id), ID), id_width);
         let (share, bar) = (format!("{}%", (tokens * 100 + all / 2) / all.max(1)), bar(*tokens, largest));
         let limit = limit(fragment);
         let limit = if fragment.limit.is_some_and(|limit| limit.cut) { format!("{YELLOW}{limit}{YELLOW:#}") } else { limit };

@@ -2,8 +2,10 @@
 
 use crate::layers::{Diagnostic, Severity};
 use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Diagnostics of one kind that are shown one by one.
 const SHOWN_OF_A_KIND: usize = 10;
@@ -99,6 +101,24 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
 }
 
+/// The beginning of a line that takes at most so many columns, an ellipsis where something is missing. Wide characters take two.
+pub(super) fn within_columns(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.width() <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut room = columns.saturating_sub(1);
+    let mut fits = |c: &char| {
+        let width = c.width().unwrap_or_default();
+        let fits = width <= room;
+        room = room.saturating_sub(width);
+        fits
+    };
+    let kept: String = text.chars().take_while(|c| fits(c)).collect();
+    // At a word's end, where there is one in what is left.
+    let end = kept.rfind(' ').filter(|end| *end * 2 > kept.len()).unwrap_or(kept.len());
+    Cow::Owned(format!("{}…", kept[..end].trim_end()))
+}
+
 /// A diagnostic as it prints. A path with a line end in it makes no second finding.
 pub(super) fn finding(diagnostic: &Diagnostic) -> String {
     let mut shown = diagnostic.clone();
@@ -109,4 +129,18 @@ pub(super) fn finding(diagnostic: &Diagnostic) -> String {
 /// A value as JSON, for programs.
 pub(super) fn json(value: &impl serde::Serialize) -> Result<String, super::Failure> {
     serde_json::to_string_pretty(value).map_err(super::Failure::failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_by_its_columns() {
+        for (text, columns, line) in
+            [("short", 5, "short"), ("many words here", 11, "many words…"), ("数据分析工具", 7, "数据分…"), ("abc", 0, "…")]
+        {
+            assert_eq!(within_columns(text, columns), line);
+        }
+    }
 }

@@ -3,12 +3,12 @@
 mod new;
 mod validate;
 
-use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
+use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable, within_columns};
 use super::workspace::{WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
 use crate::layers::skill::{SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
-use crate::layers::text::{escape, shorten};
+use crate::layers::text::escape;
 use crate::skills::{DiscoveryOptions, FolderSkills, Root};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -112,12 +112,12 @@ fn table(skills: &[SkillSummary], width: usize) -> String {
     let sources = widest(|skill| &skill.source.label, 24);
     let mut out = String::new();
     for skill in skills {
-        let id = printable(&shorten(skill.id.as_str(), 32));
+        let id = printable(&within_columns(skill.id.as_str(), 32));
         let marks = marks(skill);
         let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
         let glance = glance(skill);
         let taken = ids + sources + 4 + glance.width() + if marks.is_empty() { 0 } else { marks.width() };
-        let description = shorten(&plain(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
+        let description = within_columns(&plain(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
         let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
         let label = printable(&skill.source.label);
         out.push_str(&format!(
@@ -134,7 +134,7 @@ fn glance(skill: &SkillSummary) -> String {
     let needs: Vec<&str> = skill.requirements.packages.iter().chain(&skill.requirements.settings).map(String::as_str).collect();
     let needs = (!needs.is_empty()).then(|| format!("needs {}", needs.join(", ")));
     let told: Vec<String> = [skill.version.clone(), skill.license.clone(), needs].into_iter().flatten().map(|text| plain(&text)).collect();
-    if told.is_empty() { String::new() } else { format!(" [{}]", shorten(&told.join("; "), 40)) }
+    if told.is_empty() { String::new() } else { format!(" [{}]", within_columns(&told.join("; "), 40)) }
 }
 
 fn marks(skill: &SkillSummary) -> Vec<&'static str> {
