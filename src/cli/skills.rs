@@ -161,9 +161,9 @@ fn card(manifest: &SkillManifest) -> String {
     let marks: Vec<String> = marks(skill).into_iter().map(str::to_owned).collect();
     let files =
         manifest.files.join(", ") + &if manifest.more_files > 0 { format!(" and {} more", manifest.more_files) } else { String::new() };
-    let metadata = |fields: &std::collections::BTreeMap<String, String>| {
-        list(&fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>())
-    };
+    let field = |(key, value): (&str, &str)| format!("{key}: {value}");
+    let metadata: Vec<String> = skill.metadata.iter().map(field).collect();
+    let other_fields: Vec<String> = manifest.other_fields.iter().map(|(key, value)| field((key, value))).collect();
     for (name, value) in [
         ("location", Some(skill.location.clone())),
         ("source", Some(skill.source.label.clone())),
@@ -181,8 +181,8 @@ fn card(manifest: &SkillManifest) -> String {
         ("model", skill.execution.model.clone()),
         ("thinking", skill.execution.thinking_effort.clone()),
         ("arguments", skill.argument_hint.clone().or_else(|| list(&skill.arguments))),
-        ("metadata", metadata(&skill.metadata)),
-        ("other fields", metadata(&manifest.other_fields)),
+        ("metadata", list(&metadata)),
+        ("other fields", list(&other_fields)),
         ("files", (!files.is_empty()).then_some(files)),
     ] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {

@@ -35,7 +35,9 @@
 mod bundled;
 mod fields;
 pub mod front_matter;
+mod known;
 mod links;
+mod parallel;
 mod registry;
 mod roots;
 mod skill_file;

@@ -335,6 +335,7 @@ mod tests {
     use crate::skill::{SkillSource, SkillSourceKind, SkillSummary};
     use crate::text::Limit;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn skill(id: &str, description: &str) -> Skill {
         let source = SkillSource { kind: SkillSourceKind::User, label: "user-config:skills".into(), path: None };
@@ -392,11 +393,11 @@ mod tests {
     #[test]
     fn no_skill_to_show_is_no_catalog() {
         let mut disabled = skill("a", "");
-        disabled.summary.disabled = true;
+        Arc::make_mut(&mut disabled.summary).disabled = true;
         let mut hidden = skill("b", "");
-        hidden.summary.hidden = true;
+        Arc::make_mut(&mut hidden.summary).hidden = true;
         let mut manual = skill("c", "");
-        manual.summary.visibility = SkillVisibility::Manual;
+        Arc::make_mut(&mut manual.summary).visibility = SkillVisibility::Manual;
         assert!(catalog([disabled, hidden, manual], CatalogFormat::Xml).is_none());
         assert!(catalog([], CatalogFormat::Xml).is_none());
     }

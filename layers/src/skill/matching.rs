@@ -262,12 +262,14 @@ fn is_unspaced(c: char) -> bool {
 mod tests {
     use super::*;
     use crate::skill::{SkillActivation, SkillSource, SkillSourceKind, SkillSummary};
+    use std::sync::Arc;
 
     fn skill(id: &str, keywords: &[&str], patterns: &[&str]) -> Skill {
         let source = SkillSource { kind: SkillSourceKind::Bundled, label: "test".into(), path: None };
         let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), "", source);
         let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-        summary.activation = SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() };
+        summary.activation =
+            SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() }.into();
         Skill::new(summary, String::new())
     }
     fn found(keywords: &[&str], text: &str) -> bool {
@@ -325,7 +327,7 @@ mod tests {
     #[test]
     fn hidden_skills_are_not_found() {
         let mut hidden = skill("a", &["rust"], &[]);
-        hidden.summary.hidden = true;
+        Arc::make_mut(&mut hidden.summary).hidden = true;
         assert!(Matcher::new(&[hidden]).find("rust").is_empty());
     }
 

@@ -3,6 +3,7 @@
 use super::stage::{Chat, id, skill, skills};
 use serde_json::json;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{ActiveSkillsLayer, AutoActivate, Event, PromptStack, Round, Settings, SkillActivationLayer};
@@ -74,8 +75,8 @@ async fn strong_evidence_activates_and_weak_evidence_suggests() {
 #[tokio::test]
 async fn hidden_and_disabled_skills_are_never_suggested_and_the_hidden_can_be_invoked() {
     let (mut hidden, mut disabled) = (rust(), skill("cargo-skill", &["cargo"], "DISABLED"));
-    hidden.summary.hidden = true;
-    disabled.summary.disabled = true;
+    Arc::make_mut(&mut hidden.summary).hidden = true;
+    Arc::make_mut(&mut disabled.summary).disabled = true;
     let mut chat = chat([hidden, disabled], SkillActivationLayer::new(AutoActivate::On).commands(true));
     assert_eq!(chat.says("cargo and the borrow checker").await.tail, "");
     assert!(chat.says("/skill rust").await.tail.contains("Find the first error."));
