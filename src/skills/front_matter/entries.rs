@@ -5,7 +5,7 @@ use super::repair::{Repaired, Surroundings, loses_text, repair, stray};
 use super::scan::{Raw, scan, split_key};
 use super::value::Value;
 use super::yaml::{self, Failure};
-use super::{Entry, Format, toml};
+use super::{Entry, Format, plain, toml};
 use crate::layers::Diagnostic;
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,6 +21,9 @@ pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
             Err(failure) => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(failure),
         };
     }
+    if let Some(entries) = plain::read(block, line) {
+        return Ok((Format::Yaml, entries, Vec::new()));
+    }
     of_yaml(block, line).or_else(|failure| match failure {
         Failure::Invalid { .. } if block.contains('=') => {
             let (entries, mut found) = of_toml(block, line).map_err(|_| failure)?;
@@ -32,7 +35,7 @@ pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
     })
 }
 
-fn of_yaml(block: &str, line: usize) -> Read {
+pub(super) fn of_yaml(block: &str, line: usize) -> Read {
     let pairs = match yaml::parse(block)? {
         Value::Absent => Vec::new(),
         Value::Map(pairs) => pairs,
