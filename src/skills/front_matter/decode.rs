@@ -25,8 +25,8 @@ fn utf8(bytes: &[u8], skipped: usize, complete: bool) -> Result<Cow<'_, str>, Di
             return Err(Diagnostic::error("not-utf8", message).line(line).column(column));
         }
     };
-    // Without a way out in between, this is a few bytes a cycle faster than a search; it is most of what is done with a file's body.
-    if !text.bytes().fold(false, |found, byte| found | (byte == 0)) {
+    // Counting all is faster than searching for the first, and this is most of what is done with a file's body.
+    if text.bytes().filter(|byte| *byte == 0).count() == 0 {
         return Ok(text.into());
     }
     match text.find('\0') {

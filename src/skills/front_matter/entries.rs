@@ -14,15 +14,17 @@ pub(super) type Read = Result<(Format, Vec<Entry>, Vec<Diagnostic>), Failure>;
 
 /// What YAML reads, else TOML; with `+++` the other way round.
 pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
+    if fence == "---"
+        && let Some(entries) = plain::read(block, line)
+    {
+        return Ok((Format::Yaml, entries, Vec::new()));
+    }
     yaml::guard(block)?;
     if fence == "+++" {
         return match of_toml(block, line) {
             Ok((entries, found)) => Ok((Format::Toml, entries, found)),
             Err(failure) => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(failure),
         };
-    }
-    if let Some(entries) = plain::read(block, line) {
-        return Ok((Format::Yaml, entries, Vec::new()));
     }
     of_yaml(block, line).or_else(|failure| match failure {
         Failure::Invalid { .. } if block.contains('=') => {

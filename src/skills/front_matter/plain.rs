@@ -6,13 +6,13 @@ use super::Entry;
 use super::repair::PROSE;
 use super::value::Value;
 
-/// More than this is not plain: the library counts its values.
-const MAX_BYTES: usize = 8 * 1024;
+/// More than this is not plain: what is in proportion needs no guard then.
+const MAX_BYTES: usize = 2 * 1024;
 const MAX_KEY_BYTES: usize = 128;
 
 /// The entries of a plain block, of which nothing is to be said; `None` for any other. `line` is that of its first line in the file.
 pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
-    if block.len() > MAX_BYTES || !block.ends_with('\n') || !block.chars().all(is_plain) {
+    if block.len() > MAX_BYTES || !block.ends_with('\n') || !(block.bytes().all(is_plain_ascii) || block.chars().all(is_plain)) {
         return None;
     }
     let mut lines = block.split_terminator('\n').peekable();
@@ -42,6 +42,10 @@ pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
         start = end;
     }
     Some(entries)
+}
+
+fn is_plain_ascii(byte: u8) -> bool {
+    matches!(byte, b'\n' | b' '..=b'~')
 }
 
 /// Characters that are no line end, blank or mark to any version of YAML.
@@ -125,7 +129,7 @@ mod tests {
 
     /// All of it: values, places, and that nothing is to be said.
     fn same(text: &str) -> bool {
-        read(text, 2).is_none_or(|entries| yaml::guard(text).is_err() || of_yaml(text, 2) == Ok((Format::Yaml, entries, Vec::new())))
+        read(text, 2).is_none_or(|entries| yaml::guard(text).is_ok() && of_yaml(text, 2) == Ok((Format::Yaml, entries, Vec::new())))
     }
 
     #[test]
