@@ -3,7 +3,7 @@
 use super::bundled::{self, Resource};
 use super::known::{Known, KnownFile};
 use super::roots::{DiscoveryOptions, Root, roots};
-use super::skill_file::{FileSkill, Reading, SkillFile};
+use super::skill_file::{FileSkill, Place, Reading, SkillFile};
 use super::walk::{Find, Walk, What};
 use crate::blocking::off_the_executor;
 use crate::layers::Diagnostic;
@@ -74,6 +74,17 @@ impl FolderSkills {
         }
         changed
     }
+    /// The folders of files that links lead to.
+    #[cfg(feature = "watch")]
+    pub(super) fn linked_folders(&self) -> Vec<std::path::PathBuf> {
+        let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let skills = known.files().iter().filter_map(|file| match &file.reading {
+            Reading::Skill(skill) => skill.canonical()?.parent().map(Into::into),
+            _ => None,
+        });
+        let folders: std::collections::BTreeSet<_> = skills.collect();
+        folders.into_iter().collect()
+    }
     /// [`reload`](Self::reload) on a thread of its own.
     pub fn reload_in_background(&self) -> impl Future<Output = ()> + Send + use<> {
         let skills = self.clone();
@@ -130,6 +141,9 @@ impl Inner {
         }
         let walked = walk.diagnostics;
         let mut same = walked == known.diagnostics;
+        if same && is_all_known(&found, known) {
+            return (None, false);
+        }
         let mut changed = false;
         let mut read = Vec::with_capacity(known.files().len());
         let mut places = Vec::with_capacity(found.len());
@@ -185,6 +199,15 @@ impl Inner {
         configure(&mut skills, &self.options);
         State { skills: Skills::new(skills, diagnostics), files }
     }
+}
+
+/// Whether these are the files that are known, in the same order, and none was read again: there is nothing to do.
+fn is_all_known(found: &[Option<(Vec<Find<'_>>, Arc<Place>)>], known: &Known) -> bool {
+    let places = found.iter().map(|found| found.as_ref().map(|(_, place)| place));
+    let files = found.iter().flatten().flat_map(|(finds, _)| finds);
+    places.eq(known.places.iter().map(Option::as_ref))
+        && files.clone().count() == known.files().len()
+        && (0..).zip(files).all(|(order, find)| matches!(&find.file, What::Unchanged(before) if before.order == order))
 }
 
 /// Disables and overrides what the options name: by id, else by a name that one skill alone bears.

@@ -292,7 +292,8 @@ impl<'k> Search<'_, '_, 'k> {
             let mut next = Vec::new();
             for folders in level.chunks(AT_A_TIME) {
                 let look = self.look;
-                for (folder, seen) in folders.iter().zip(side_by_side(folders, |folder| look.folder(folder, depth == 0))) {
+                let all = side_by_side(folders, |folder| look.folder(folder, depth == 0));
+                for (folder, seen) in folders.iter().zip(all) {
                     let Some(listing) = self.take(folder, seen) else { continue };
                     if depth == 0 {
                         self.flat_files(folder, &listing);
