@@ -1,5 +1,6 @@
 //! Work on many items by as many threads as there are processors.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Fewer items than this are done before a thread has started.
@@ -11,8 +12,7 @@ const MAX_THREADS: usize = 4;
 
 /// What `work` makes of each item, in their order; of many, on several threads.
 pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = processors.min(MAX_THREADS).min(items.len() / SHARE);
+    let threads = processors().min(MAX_THREADS).min(items.len() / SHARE);
     if items.len() < MANY || threads < 2 {
         return items.iter().map(work).collect();
     }
@@ -39,6 +39,12 @@ pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R
     });
     shares.sort_unstable_by_key(|(at, _)| *at);
     shares.into_iter().flat_map(|(_, share)| share).collect()
+}
+
+/// Asked once: the system answers with a look at several files.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ struct Listing {
 struct Seen<'k> {
     /// The file that may make it a skill.
     file: Option<Find<'k>>,
-    /// Where it is searched on.
-    listing: Option<Listing>,
+    /// Where it is searched on; in a box, since few are.
+    listing: Option<Box<Listing>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -203,7 +203,7 @@ impl<'k> Look<'_, 'k> {
             }
         }
         if seen.file.as_ref().is_none_or(Find::is_no_skill) {
-            seen.listing = Some(listing);
+            seen.listing = Some(Box::new(listing));
         }
         seen
     }
@@ -308,7 +308,7 @@ impl<'k> Search<'_, '_, 'k> {
                         self.walk.diagnostics.push(Diagnostic::warning("folder-limit", message).at(start));
                         return;
                     }
-                    next.extend(self.folders_in(folder, listing));
+                    next.extend(self.folders_in(folder, *listing));
                 }
             }
             level = next;
@@ -320,7 +320,7 @@ impl<'k> Search<'_, '_, 'k> {
     }
 
     /// Keeps what was seen of a folder, unless that was reached before; the listing of one that is searched on.
-    fn take(&mut self, folder: &Folder, seen: Seen<'k>) -> Option<Listing> {
+    fn take(&mut self, folder: &Folder, seen: Seen<'k>) -> Option<Box<Listing>> {
         let Seen { file, listing, diagnostics } = seen;
         if listing.is_some() && !self.visited.insert(self.look.keys.key(folder.canonical())) {
             return None;
