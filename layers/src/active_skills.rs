@@ -26,12 +26,11 @@ impl Contribute for ActiveSkillsLayer {
         prompt.only(ACTIVE_SKILL, turn.active.iter().map(id));
         let mut new = Vec::new();
         for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_none()) {
-            match turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
-                Some(skill) => new.push((skill.clone(), active.clone())),
-                None => {
-                    prompt.diagnose(skill::unknown_skill(active.id.as_str()));
-                    prompt.deactivate(active.id.clone());
-                }
+            if let Some(skill) = turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
+                new.push((skill.clone(), active.clone()));
+            } else {
+                prompt.diagnose(skill::unknown_skill(active.id.as_str()));
+                prompt.deactivate(active.id.clone());
             }
         }
         // Invoked again with other arguments.

@@ -91,6 +91,7 @@ impl HeldHistory {
 }
 
 /// A conversation as it was read.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of a format or a request, and independent of the others")]
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Conversation {
     /// User messages, answers, runs of results, oldest first.

@@ -74,7 +74,7 @@ impl Parts {
                     parts.remove(0);
                 } else {
                     // The caller may have put a mark on it, which stays.
-                    *first = (*system.text).to_owned();
+                    system.text.as_ref().clone_into(first);
                 }
                 return parts.into();
             } else if callers.len() < first.len() {
