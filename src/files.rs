@@ -14,12 +14,22 @@ use std::time::SystemTime;
 
 /// Opens a file without waiting for anyone: a pipe opens at once, and reads as empty.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
+    open_with(path, true)
+}
+
+/// As [`open`], but a link is an error. Where the system can't say so while it opens, all are.
+pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
+    if cfg!(unix) { open_with(path, false) } else { Err(io::ErrorKind::Unsupported.into()) }
+}
+
+fn open_with(path: &Path, links: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
+        use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | if links { OFlags::empty() } else { OFlags::NOFOLLOW };
         options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
     }
     options.open(path)
@@ -54,29 +64,37 @@ pub(crate) fn read_bounded(file: &File, max_bytes: usize) -> io::Result<(Vec<u8>
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     pub(crate) bytes: u64,
-    pub(crate) is_file: bool,
-    modified: Option<SystemTime>,
+    modified: Option<Moment>,
+    /// Device, inode, and when that changed.
     #[cfg(unix)]
-    inode: (u64, u64, i64, i64),
+    inode: (u64, u64, Moment),
+}
+
+/// Nanoseconds since 1970: half the room of a `SystemTime`, and tens of thousands of stamps are held.
+type Moment = i64;
+
+fn moment(time: SystemTime) -> Option<Moment> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
 }
 
 impl Stamp {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
-            is_file: metadata.is_file(),
-            modified: metadata.modified().ok(),
+            modified: metadata.modified().ok().and_then(moment),
             #[cfg(unix)]
             inode: {
                 use std::os::unix::fs::MetadataExt;
-                (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+                let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
+                (metadata.dev(), metadata.ino(), changed)
             },
         }
     }
-    /// Whether a file that changes after `moment` will surely have another stamp: clocks of file systems are coarse.
-    pub(crate) fn is_settled_at(&self, moment: SystemTime) -> bool {
-        let age = self.modified.and_then(|modified| moment.duration_since(modified).ok());
-        age.is_some_and(|age| age.as_secs() >= 2)
+    /// Whether a file that changes after `now` will surely have another stamp: clocks of file systems are coarse.
+    pub(crate) fn is_settled_at(&self, now: SystemTime) -> bool {
+        let age = self.modified.zip(moment(now)).map(|(modified, now)| now - modified);
+        age.is_some_and(|age| age >= 2_000_000_000)
     }
 }
 

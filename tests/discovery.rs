@@ -57,6 +57,40 @@ fn location(skills: &FolderSkills, id: &str) -> PathBuf {
     skills.snapshot().get(id).unwrap().summary.location.clone().into()
 }
 
+#[test]
+fn a_home_that_is_a_workspace_without_trust_brings_no_skill() {
+    let place = Place::new();
+    for path in ["skills/a", ".claude/skills/b", ".agents/skills/c", ".config/bcode/skills/d", ".local/state/bcode/skills/e"] {
+        place.skill(&format!("work/{path}/SKILL.md"));
+    }
+    let environment = Environment::new(place.at("work")).home(place.at("work"));
+    let workspace = Workspace::at(place.at("work"));
+    assert_eq!(ids(&FolderSkills::discover(&place.options, &environment, &workspace)), ["a", "b", "c", "d", "e"]);
+    assert_eq!(ids(&FolderSkills::discover(&place.options, &environment, &workspace.untrusted())), [""; 0]);
+}
+
+#[test]
+fn names_of_bundled_files_are_read_again_and_the_snapshot_stays_where_none_changed() {
+    let mut place = Place::new();
+    place.options.include_resources = true;
+    for id in ["a", "b"] {
+        let file = place.skill(&format!("work/skills/{id}/SKILL.md"));
+        let long_ago = SystemTime::now() - Duration::from_secs(60);
+        fs::File::options().write(true).open(file).unwrap().set_modified(long_ago).unwrap();
+    }
+    place.write("work/skills/a/scripts/one.sh", "");
+    let skills = place.find();
+    let before = skills.snapshot();
+    skills.reload();
+    assert!(skills.snapshot().is_same(&before));
+    place.write("work/skills/a/scripts/two.sh", "");
+    skills.reload();
+    let scripts = |id: &str| skills.snapshot().get(id).unwrap().summary.resources.scripts.clone();
+    assert_eq!((scripts("a"), scripts("b")), (vec!["one.sh".to_owned(), "two.sh".to_owned()], vec![]));
+    assert!(Arc::ptr_eq(&skills.snapshot().get("b").unwrap().summary, &before.get("b").unwrap().summary));
+    assert_eq!(before.get("a").unwrap().summary.resources.scripts, ["one.sh"]);
+}
+
 struct Unpark(std::thread::Thread);
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

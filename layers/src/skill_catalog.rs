@@ -17,8 +17,11 @@ pub struct SkillCatalogLayer {
     last: Arc<Mutex<Option<PutTogether>>>,
 }
 
-/// A snapshot, and its catalog if it has one.
-type PutTogether = (Skills, Option<Arc<Catalog>>);
+/// A snapshot, and what is told of it.
+type PutTogether = (Skills, Told);
+
+/// A catalog, if there is one, and what was found in it.
+type Told = (Option<Arc<Catalog>>, Arc<[Diagnostic]>);
 
 impl SkillCatalogLayer {
     /// With these options and limits.
@@ -27,18 +30,29 @@ impl SkillCatalogLayer {
     }
 
     /// Put together once a snapshot.
-    fn catalog(&self, skills: &Skills) -> Option<Arc<Catalog>> {
+    fn catalog(&self, skills: &Skills) -> Told {
         // What is under the lock is replaced whole.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
-            Some((of, catalog)) if of.is_same(skills) => catalog.clone(),
+            Some((of, told)) if of.is_same(skills) => told.clone(),
             _ => {
-                let catalog = Catalog::new(skills, &self.options).map(Arc::new);
-                *last = Some((skills.clone(), catalog.clone()));
-                catalog
+                let told = (Catalog::new(skills, &self.options).map(Arc::new), invisible(skills));
+                *last = Some((skills.clone(), told.clone()));
+                told
             }
         }
     }
+}
+
+/// What the catalog drops of its skills' texts.
+fn invisible(skills: &Skills) -> Arc<[Diagnostic]> {
+    let shown = skills.iter().map(|skill| &skill.summary).filter(|summary| summary.is_in_the_catalog());
+    let marked = shown.filter(|summary| escape::has_invisible(&summary.description) || escape::has_invisible(&summary.name));
+    let found = marked.map(|summary| {
+        let message = format!("`{}` holds invisible characters in its name or description; the catalog drops them", summary.id);
+        Diagnostic::warning("invisible-characters", message).at(summary.location.clone())
+    });
+    found.collect()
 }
 
 impl Contribute for SkillCatalogLayer {
@@ -46,12 +60,8 @@ impl Contribute for SkillCatalogLayer {
         if !prompt.round().collects(Tier::Session) {
             return;
         }
-        let Some(catalog) = self.catalog(&turn.skills) else { return prompt.gone(SKILL_CATALOG) };
-        let shown = turn.skills.iter().map(|skill| &skill.summary).filter(|summary| summary.is_in_the_catalog());
-        for summary in shown.filter(|summary| escape::has_invisible(&summary.description) || escape::has_invisible(&summary.name)) {
-            let message = format!("`{}` holds invisible characters in its name or description; the catalog drops them", summary.id);
-            prompt.diagnose(Diagnostic::warning("invisible-characters", message).at(summary.location.clone()));
-        }
+        let (Some(catalog), found) = self.catalog(&turn.skills) else { return prompt.gone(SKILL_CATALOG) };
+        found.iter().for_each(|diagnostic| prompt.diagnose(diagnostic.clone()));
         let limit = self.options.max_bytes.map_or(Limit::None, |max| Limit::Bytes(max.get()));
         prompt.add(Tier::Session, || Fragment::new(SKILL_CATALOG, catalog).limit(limit).trust(Trust::Skill).source(Source::Skills));
     }

@@ -8,6 +8,7 @@ use crate::layers::skill::{SkillActivation, SkillId, SkillSource, SkillSummary};
 use crate::layers::text::shorten;
 use lists::{arguments, texts, tools};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Fields that are read key by key, with those keys.
 const MAPS: [(&str, &[&str]); 3] = [
@@ -29,7 +30,7 @@ pub struct Described {
 
 /// Reads a skill from its file. `fallback` is the folder's name or the file's stem: the id where the file gives none. An error is what leaves no
 /// skill: no id, or no usable text.
-pub fn describe(document: &Document, fallback: &str, source: SkillSource) -> Result<Described, Diagnostic> {
+pub fn describe(document: &Document, fallback: &str, source: impl Into<Arc<SkillSource>>) -> Result<Described, Diagnostic> {
     let mut fields = Fields { front_matter: document.front_matter.as_ref(), read: BTreeSet::new(), found: document.diagnostics.clone() };
     let id = fields.id(fallback)?;
     let description = fields.description(document, &id)?;
@@ -41,8 +42,8 @@ pub fn describe(document: &Document, fallback: &str, source: SkillSource) -> Res
     summary.version = fields.one_line("version");
     summary.license = fields.one_line("license");
     summary.compatibility = fields.one_line("compatibility");
-    summary.metadata = fields.metadata();
-    summary.activation = fields.activation();
+    summary.metadata = fields.metadata().into();
+    summary.activation = fields.activation().into();
     for key in ["allowed-tools", "allowed_tools", "allowedTools"] {
         let found = fields.list(&[key], tools);
         lists::extend(&mut summary.permissions.tools, found);

@@ -16,6 +16,7 @@
 pub(crate) mod decode;
 mod entries;
 mod fence;
+mod plain;
 mod repair;
 mod scan;
 mod toml;

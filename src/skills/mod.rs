@@ -31,19 +31,26 @@
 //! | `worktree-skipped` | note | a linked worktree was not searched |
 //! | `skill-shadowed` | warning | a root of higher precedence has the same id |
 //! | `skill-vanished`, `skill-changed` | error | at activation: the file is gone, or no longer this skill |
+//! | `not-watched` | warning | changes of a folder are not told by the system, and looked for every few seconds (feature `watch`) |
 //! | `skill-unknown`, `resource-refused`, `resource-missing` | error | a bundled file was not read |
 
 mod bundled;
 mod fields;
 pub mod front_matter;
+mod known;
 mod links;
+mod parallel;
 mod registry;
 mod roots;
 mod skill_file;
 pub mod validation;
 mod walk;
+#[cfg(feature = "watch")]
+mod watch;
 
 pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
+#[cfg(feature = "watch")]
+pub use watch::{SkillWatch, Watched};

@@ -1,25 +1,17 @@
 //! All folder skills as one registry: a snapshot that never changes, swapped whole when they are read again.
 
 use super::bundled::{self, Resource};
-use super::fields::Described;
-use super::links::Links;
-use super::roots::{DiscoveryOptions, Root, roots};
-use super::skill_file::{Candidate, FileBody, Form, Reading};
-use super::walk::Walk;
+use super::known::{Known, KnownFile};
+use super::roots::{DiscoveryOptions, Root, RootRules, roots};
+use super::skill_file::{FileSkill, Place, Reading, SkillFile};
+use super::walk::{Find, Walk, What};
 use crate::blocking::off_the_executor;
-use crate::files::Stamp;
 use crate::layers::Diagnostic;
 use crate::layers::skill::{Skill, SkillManifest, SkillRegistry, SkillSummary, SkillVisibility, Skills};
 use crate::{Environment, Workspace};
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
-
-/// So many files are read by more threads than one.
-const MANY: usize = 128;
-/// Threads that read side by side; more wait for the same disk.
-const MAX_THREADS: usize = 4;
 
 /// The skills in folders. Cheap to clone; clones share their state.
 ///
@@ -38,30 +30,22 @@ struct Inner {
     roots: Vec<Root>,
     options: DiscoveryOptions,
     state: RwLock<Arc<State>>,
-    /// What was read before, by path as found. Held while reading: two reloads stand in line.
-    known: Mutex<HashMap<PathBuf, Known>>,
+    /// What was read before. Held while reading: two reloads stand in line.
+    known: Mutex<Known>,
 }
 
 /// One state of the folders.
 #[derive(Default)]
 struct State {
     skills: Skills,
-    details: HashMap<String, Details>,
+    /// By rank.
+    files: Vec<Arc<FileSkill>>,
 }
 
-/// What a manifest says beyond the summary, and how the skill's files are found.
-struct Details {
-    other_fields: BTreeMap<String, String>,
-    path: PathBuf,
-    form: Form,
-    links: Links,
-}
-
-/// A reading that holds as long as the file's stamp does.
-#[derive(Clone)]
-struct Known {
-    stamp: Stamp,
-    reading: Reading,
+impl State {
+    fn file(&self, id: &str) -> Option<&FileSkill> {
+        Some(self.files.get(self.skills.rank(id)?)?)
+    }
 }
 
 impl FolderSkills {
@@ -76,11 +60,30 @@ impl FolderSkills {
         skills.reload();
         skills
     }
-    /// Finds and reads again what changed, then swaps the snapshot. Blocks while it does; snapshots that were taken stay as they are.
+    /// Finds and reads again what changed, then swaps the snapshot. Blocks while it does; snapshots that were taken stay as they are. Where nothing
+    /// changed, the snapshot is the very same.
     pub fn reload(&self) {
+        self.refresh();
+    }
+    /// [`reload`](Self::reload), and whether any skill file, or what was found on the way, changed.
+    pub(super) fn refresh(&self) -> bool {
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = Arc::new(self.0.read(&mut known));
-        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let (state, changed) = self.0.read(&mut known);
+        if let Some(state) = state {
+            *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        }
+        changed
+    }
+    /// The folders of files that links lead to.
+    #[cfg(feature = "watch")]
+    pub(super) fn linked_folders(&self) -> Vec<std::path::PathBuf> {
+        let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let skills = known.files().iter().filter_map(|file| match &file.reading {
+            Reading::Skill(skill) => skill.canonical()?.parent().map(Into::into),
+            _ => None,
+        });
+        let folders: std::collections::BTreeSet<_> = skills.collect();
+        folders.into_iter().collect()
     }
     /// [`reload`](Self::reload) on a thread of its own.
     pub fn reload_in_background(&self) -> impl Future<Output = ()> + Send + use<> {
@@ -95,19 +98,19 @@ impl FolderSkills {
     /// A skill in full, but for its body. Blocks while it lists the skill's folder.
     pub fn manifest(&self, id: &str) -> Option<SkillManifest> {
         let state = self.state();
-        let summary = state.skills.get(id)?.summary.clone();
-        let details = state.details.get(id)?;
-        let (files, more_files) = bundled::names(&details.path, details.form, &details.links);
+        let summary = SkillSummary::clone(&state.skills.get(id)?.summary);
+        let file = state.file(id)?;
+        let (files, more_files) = bundled::names(file.path(), file.form, &file.place.links);
         let about = |diagnostic: &&Diagnostic| diagnostic.path.as_deref() == Some(&summary.location);
         let diagnostics = state.skills.diagnostics().iter().filter(about).cloned().collect();
-        Some(SkillManifest { summary, other_fields: details.other_fields.clone(), files, more_files, diagnostics })
+        Some(SkillManifest { summary, other_fields: file.other_fields(), files, more_files, diagnostics })
     }
     /// A file that a skill brings, by its path in the skill's folder. Blocks while it reads, at most `max_resource_bytes`.
     pub fn resource(&self, id: &str, path: &str) -> Result<Resource, Diagnostic> {
         let state = self.state();
         let unknown = || Diagnostic::error("skill-unknown", format!("there is no skill `{id}`"));
-        let details = state.details.get(id).ok_or_else(unknown)?;
-        bundled::read(&details.path, details.form, &details.links, path, self.0.options.max_resource_bytes.get())
+        let file = state.file(id).ok_or_else(unknown)?;
+        bundled::read(file.path(), file.form, &file.place.links, path, self.0.options.max_resource_bytes.get())
     }
 
     fn state(&self) -> Arc<State> {
@@ -128,56 +131,112 @@ impl std::fmt::Debug for FolderSkills {
 }
 
 impl Inner {
-    fn read(&self, known: &mut HashMap<PathBuf, Known>) -> State {
-        let max_bytes = self.options.max_skill_file_bytes.get();
+    /// The state as the folders are now, if it is another than before, and whether any file changed.
+    fn read(&self, known: &mut Known) -> (Option<State>, bool) {
         let start = SystemTime::now();
-        let mut walk = Walk::default();
-        let mut files: Vec<(Candidate, &Root, Links)> = Vec::new();
-        for root in &self.roots {
-            if let (found, Some(links)) = walk.root(root, self.options.follow_symlinks, max_bytes) {
-                files.extend(found.into_iter().map(|candidate| (candidate, root, links.clone())));
-            }
+        let mut walk = Walk::new(known);
+        let mut found = Vec::with_capacity(self.roots.len());
+        for (number, root) in (0..).zip(&self.roots) {
+            found.push(walk.root(number, root, self.options.follow_symlinks, self.options.max_skill_file_bytes.get()));
         }
-        let readings = side_by_side(&files, |(candidate, ..)| match known.get(&candidate.path) {
-            Some(known) if known.stamp == candidate.stamp => known.reading.clone(),
-            _ => candidate.reading.clone().unwrap_or_else(|| candidate.read(max_bytes)),
-        });
-
-        let mut diagnostics = walk.diagnostics;
-        let mut skills: Vec<Skill> = Vec::new();
-        let mut details: HashMap<String, Details> = HashMap::new();
-        let mut read = HashMap::with_capacity(files.len());
-        for ((candidate, root, links), reading) in files.into_iter().zip(readings) {
-            if candidate.stamp.is_settled_at(start) {
-                read.insert(candidate.path.clone(), Known { stamp: candidate.stamp, reading: reading.clone() });
-            }
-            match reading {
-                Reading::NoSkill => {}
-                Reading::Broken(diagnostic) => diagnostics.push(diagnostic),
-                Reading::Skill(described) => {
-                    let Described { mut summary, other_fields, diagnostics: found } = *described;
-                    diagnostics.extend(found);
-                    summary.source = root.source();
-                    summary.location = candidate.path.to_string_lossy().into_owned();
-                    let id = summary.id.clone();
-                    let Candidate { path, canonical, form, .. } = candidate;
-                    if self.options.include_resources {
-                        summary.resources = bundled::resources(&path, form, &links);
+        let walked = walk.diagnostics;
+        let mut same = walked == known.diagnostics;
+        // Names of bundled files are no skill files: they are looked at each time.
+        if same && !self.options.include_resources && is_all_known(&found, known) {
+            return (None, false);
+        }
+        let mut changed = false;
+        let mut read = Vec::with_capacity(known.files().len());
+        let mut places = Vec::with_capacity(found.len());
+        for (root, finds) in (0..).zip(found) {
+            let (finds, place) = finds.unzip();
+            places.push(place);
+            for (Find { key, file, .. }, order) in finds.into_iter().flatten().zip(read.len()..) {
+                let order = u32::try_from(order).unwrap_or(u32::MAX);
+                let before = match &file {
+                    What::Unchanged(before) => Some(*before),
+                    What::Read(_) => known.get(key, root),
+                };
+                let file = match file {
+                    What::Unchanged(file) => KnownFile { order, reading: file.reading.clone(), ..*file },
+                    What::Read(SkillFile { stamp, mut reading }) => {
+                        changed |= before.is_none_or(|before| before.stamp != stamp);
+                        match before {
+                            // Another stamp, the same skill: what is held already is shared.
+                            Some(before) if before.reading == reading => reading = before.reading.clone(),
+                            _ => same = false,
+                        }
+                        KnownFile { key, root, order, stamp, is_settled: stamp.is_settled_at(start), reading }
                     }
-                    details.entry(id.as_str().to_owned()).or_insert_with(|| Details {
-                        other_fields,
-                        path: path.clone(),
-                        form,
-                        links: links.clone(),
-                    });
-                    skills.push(Skill::new(summary, FileBody { id, path, canonical, form, links, max_bytes }));
-                }
+                };
+                same &= before.is_some_and(|before| before.order == order);
+                read.push(file);
             }
         }
-        *known = read;
-        configure(&mut skills, &self.options);
-        State { skills: Skills::new(skills, diagnostics), details }
+        same &= read.len() == known.files().len();
+        let state = (!same || self.options.include_resources).then(|| self.state(&read, walked.clone()));
+        let state = state.filter(|state| !same || !self.is_shown_as(state));
+        known.set(read, places, walked);
+        changed |= state.is_some();
+        (state, changed)
     }
+
+    /// Whether the summaries are those of the snapshot.
+    fn is_shown_as(&self, state: &State) -> bool {
+        let before = self.state.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let summaries = |state: &State| state.skills.iter().map(|skill| skill.summary.clone()).collect::<Vec<_>>();
+        summaries(&before) == summaries(state)
+    }
+
+    /// The state of these files.
+    fn state(&self, read: &[KnownFile], mut diagnostics: Vec<Diagnostic>) -> State {
+        let mut files: Vec<(u32, Arc<FileSkill>)> = Vec::with_capacity(read.len());
+        for file in read {
+            match &file.reading {
+                Reading::Skill(skill) => {
+                    diagnostics.extend_from_slice(skill.diagnostics());
+                    files.push((file.root, skill.clone()));
+                }
+                Reading::NoSkill => {}
+                Reading::Broken(diagnostic) => diagnostics.push((**diagnostic).clone()),
+            }
+        }
+        let bytes = |file: &FileSkill| file.path().as_os_str().as_encoded_bytes().to_owned();
+        files.sort_by_cached_key(|(root, file)| (*root, bytes(file)));
+        for of_one_root in files.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            let rules = of_one_root.first().and_then(|(root, _)| self.roots.get(*root as usize)).map(|root| root.rules);
+            if rules == Some(RootRules::Batbox) {
+                // The first stands, and of these it is the last that shall.
+                of_one_root.reverse();
+            }
+        }
+        let files: Vec<Arc<FileSkill>> = files.into_iter().map(|(_, file)| file).collect();
+        let mut skills: Vec<Skill> = Vec::with_capacity(files.len());
+        skills.extend(files.iter().map(|file| Skill { summary: self.summary(file), content: file.clone() }));
+        configure(&mut skills, &self.options);
+        State { skills: Skills::new(skills, diagnostics), files }
+    }
+
+    /// A file's summary, with the names of its scripts and references where the catalog shows them.
+    fn summary(&self, file: &FileSkill) -> Arc<SkillSummary> {
+        let mut summary = file.summary.clone();
+        if self.options.include_resources {
+            let resources = bundled::resources(file.path(), file.form, &file.place.links);
+            if !resources.is_empty() {
+                Arc::make_mut(&mut summary).resources = resources;
+            }
+        }
+        summary
+    }
+}
+
+/// Whether these are the files that are known, in the same order, and none was read again: there is nothing to do.
+fn is_all_known(found: &[Option<(Vec<Find<'_>>, Arc<Place>)>], known: &Known) -> bool {
+    let places = found.iter().map(|found| found.as_ref().map(|(_, place)| place));
+    let files = found.iter().flatten().flat_map(|(finds, _)| finds);
+    places.eq(known.places.iter().map(Option::as_ref))
+        && files.clone().count() == known.files().len()
+        && (0..).zip(files).all(|(order, find)| matches!(&find.file, What::Unchanged(before) if before.order == order))
 }
 
 /// Disables and overrides what the options name: by id, else by a name that one skill alone bears.
@@ -199,30 +258,12 @@ fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
     let disabled: Vec<_> = options.disabled.iter().filter_map(|name| bearer(name)).collect();
     let overrides: Vec<(_, SkillVisibility)> = options.overrides.iter().filter_map(|(name, shown)| Some((bearer(name)?, *shown))).collect();
     for skill in skills {
-        let summary = &mut skill.summary;
-        if let Some((_, shown)) = overrides.iter().find(|(id, _)| *id == summary.id) {
-            summary.visibility = *shown;
+        let shown = overrides.iter().find(|(id, _)| *id == skill.summary.id).map(|(_, shown)| *shown);
+        let off = shown == Some(SkillVisibility::Off) || disabled.contains(&skill.summary.id);
+        if shown.is_some() || off {
+            let summary = Arc::make_mut(&mut skill.summary);
+            summary.visibility = shown.unwrap_or_default();
+            summary.disabled = off;
         }
-        summary.disabled = summary.visibility == SkillVisibility::Off || disabled.contains(&summary.id);
     }
-}
-
-/// What `work` makes of each item, in their order; of many, on several threads.
-fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS);
-    if items.len() < MANY || threads < 2 {
-        return items.iter().map(work).collect();
-    }
-    let share = |items: &[T]| items.iter().map(&work).collect::<Vec<R>>();
-    std::thread::scope(|scope| {
-        let shares: Vec<(&[T], _)> = items
-            .chunks(items.len().div_ceil(threads))
-            .map(|items| (items, std::thread::Builder::new().spawn_scoped(scope, move || share(items))))
-            .collect();
-        // Where no thread was to be had, this one does its share.
-        shares
-            .into_iter()
-            .flat_map(|(items, thread)| thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| share(items)))
-            .collect()
-    })
 }

@@ -5,7 +5,7 @@ use crate::layers::skill::{SkillSource, SkillSourceKind, SkillVisibility};
 use crate::{Environment, Workspace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What of `[skills]` in `bcode.toml` finding and reading follow. The defaults are those of the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,7 +116,7 @@ impl Root {
     }
 }
 
-/// The roots in order of precedence. A workspace that is not trusted brings none.
+/// The roots in order of precedence. A workspace that is not trusted brings none: not its own, and no other that lies in it.
 pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &Workspace) -> Vec<Root> {
     use SkillSourceKind::{Compatibility, Configured, Repository, User};
     let mut roots = Vec::new();
@@ -157,7 +157,26 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
         configured.map(|(number, path)| Root::new(environment.working_directory().join(path), Configured, format!("configured:{number}"))),
     );
     roots.extend(options.host_roots.iter().filter(|root| workspace.is_trusted() || !root.kind.is_of_the_repository()).cloned());
+    if !workspace.is_trusted() {
+        let top = resolved(&environment.working_directory().join(workspace.root()));
+        roots.retain(|root| !resolved(&environment.working_directory().join(&root.path)).starts_with(&top));
+    }
     roots
+}
+
+/// The path without links, as far as it is there; what is not has none.
+fn resolved(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let Some((folder, canonical)) = there else { return path.to_owned() };
+    let mut resolved = canonical;
+    for part in path.strip_prefix(folder).unwrap_or(Path::new("")).components() {
+        if part == Component::ParentDir {
+            resolved.pop();
+        } else {
+            resolved.push(part);
+        }
+    }
+    resolved
 }
 
 /// What the systems of `skills.compat` read in a repository. `.claude/skills`, which is batbox's too, is a standard root and keeps its rules, but
@@ -222,6 +241,33 @@ mod tests {
         ];
         assert_eq!(shown(&options, &environment, &workspace), expected);
         assert_eq!(shown(&options, &environment, &workspace.untrusted()), expected[4..]);
+    }
+
+    #[test]
+    fn what_lies_in_a_workspace_that_is_not_trusted_is_no_root() {
+        let folder = tempfile::tempdir().unwrap();
+        let (work, outside) = (folder.path().join("work"), folder.path().join("outside"));
+        for path in [&work.join(".claude/skills"), &outside] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        let environment = Environment::new(&work).home(&work);
+        let by_detour = outside.join("../work/new");
+        let paths = vec!["here".into(), by_detour, outside.clone()];
+        let host_roots = vec![Root::new(work.join("plugin"), SkillSourceKind::Plugin, "plugin:a")];
+        let options = DiscoveryOptions { paths, host_roots, ..DiscoveryOptions::default() };
+        let workspace = Workspace::at(&work);
+        assert_eq!(roots(&options, &environment, &workspace).len(), 12);
+        let expected = [format!("configured:2 {}", outside.display())];
+        assert_eq!(shown(&options, &environment, &workspace.clone().untrusted()), expected);
+        #[cfg(unix)]
+        {
+            // By another name it is the same workspace.
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(&work, &link).unwrap();
+            let environment = Environment::new(&link).home(&link);
+            assert_eq!(shown(&options, &environment, &Workspace::at(&link).untrusted()), expected);
+            assert_eq!(shown(&options, &environment, &workspace.untrusted()), expected);
+        }
     }
 
     #[test]

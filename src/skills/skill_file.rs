@@ -1,15 +1,18 @@
-//! One skill file: its front matter for the catalog in one open and one read, and later its body. Nothing but a regular file is ever opened.
+//! One skill file: its front matter for the catalog in one open and one read, and later its body. Nothing but a regular file is ever read.
 
 use super::fields::{Described, describe};
 use super::front_matter::{self, Document};
-use super::links::Links;
+use super::links::{Links, Refusal};
 use super::validation::{RuleSet, dropped_by, front_matter_findings};
-use crate::blocking::off_the_executor;
+use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::files::{self, Stamp};
-use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillPlaceholders, SkillSource, SkillSourceKind, SkillText};
+use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillPlaceholders, SkillSource, SkillSummary, SkillText};
 use crate::layers::{Diagnostic, Severity};
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is read at first: the front matter of nearly all skill files fits.
 const BEGINNING: usize = 4 * 1024;
@@ -40,53 +43,105 @@ impl Form {
     }
 }
 
-/// A file that may be a skill's.
-#[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    /// As it was found.
-    pub(super) path: PathBuf,
-    /// Its identity.
+/// What holds for all skills of a root.
+#[derive(PartialEq, Debug)]
+pub(super) struct Place {
+    /// The root as it was given.
+    pub(super) root: PathBuf,
+    /// And without links.
     pub(super) canonical: PathBuf,
-    pub(super) form: Form,
-    pub(super) stamp: Stamp,
-    /// Where it had to be read to know whether it is one.
-    pub(super) reading: Option<Reading>,
+    pub(super) links: Links,
+    pub(super) source: Arc<SkillSource>,
+    pub(super) max_bytes: usize,
 }
 
-/// What a candidate is.
-#[derive(Clone, Debug)]
+/// A file that may be a skill's, as it was read.
+#[derive(Debug)]
+pub(super) struct SkillFile {
+    pub(super) stamp: Stamp,
+    pub(super) reading: Reading,
+}
+
+/// What a file is.
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Reading {
-    Skill(Box<Described>),
+    Skill(Arc<FileSkill>),
     /// A Markdown file like any other.
     NoSkill,
-    Broken(Diagnostic),
+    Broken(Box<Diagnostic>),
 }
 
-impl Candidate {
-    /// Reads as much of the file as the catalog needs.
-    pub(super) fn read(&self, max_bytes: usize) -> Reading {
-        let broken = |diagnostic: Diagnostic| Reading::Broken(diagnostic.at(self.path.to_string_lossy()));
-        if !self.stamp.is_file {
-            return if self.form.wants_front_matter() { Reading::NoSkill } else { broken(not_regular()) };
-        }
-        match self.document(max_bytes) {
-            Err(error) => broken(error),
+/// A skill of a file: what is known of it, and how its body is read when it is activated.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct FileSkill {
+    /// As the file has it, without settings of the configuration.
+    pub(super) summary: Arc<SkillSummary>,
+    pub(super) place: Arc<Place>,
+    pub(super) form: Form,
+    more: Option<Box<More>>,
+}
+
+/// What is to be kept of few skills.
+#[derive(Clone, PartialEq, Default, Debug)]
+struct More {
+    /// The path as found, where it is no Unicode.
+    path: Option<PathBuf>,
+    canonical: Option<PathBuf>,
+    other_fields: BTreeMap<String, String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A file on its way to being read.
+pub(super) struct Found<'a> {
+    /// As it was found.
+    pub(super) path: &'a Path,
+    /// Where a link led to.
+    pub(super) canonical: Option<PathBuf>,
+    pub(super) form: Form,
+    pub(super) place: &'a Arc<Place>,
+}
+
+impl Found<'_> {
+    /// Reads as much of an open regular file as the catalog needs.
+    pub(super) fn read(self, file: &File, metadata: &Metadata) -> SkillFile {
+        let stamp = Stamp::of(metadata);
+        let reading = match self.document(file, stamp.bytes) {
+            Err(error) => self.broken(error),
             Ok(None) => Reading::NoSkill,
-            Ok(Some(document)) => match described(&document, &self.path, self.form) {
-                Ok(Some(mut described)) => {
-                    for diagnostic in &mut described.diagnostics {
-                        diagnostic.path = Some(self.path.to_string_lossy().into_owned());
-                    }
-                    Reading::Skill(Box::new(described))
-                }
+            Ok(Some(document)) => match described(&document, self.path, self.form, &self.place.source) {
+                Ok(Some(described)) => Reading::Skill(Arc::new(self.skill(described))),
                 Ok(None) => Reading::NoSkill,
-                Err(error) => broken(error),
+                Err(error) => self.broken(error),
             },
-        }
+        };
+        SkillFile { stamp, reading }
     }
 
-    fn document(&self, max_bytes: usize) -> Result<Option<Document>, Diagnostic> {
-        let mut file = files::open(&self.path).map_err(|error| unreadable(&error))?;
+    /// As what could not be read.
+    pub(super) fn failed(&self, diagnostic: Diagnostic, metadata: &Metadata) -> SkillFile {
+        SkillFile { stamp: Stamp::of(metadata), reading: self.broken(diagnostic) }
+    }
+
+    fn broken(&self, diagnostic: Diagnostic) -> Reading {
+        Reading::Broken(Box::new(diagnostic.at(self.path.to_string_lossy())))
+    }
+
+    fn skill(self, described: Described) -> FileSkill {
+        let Described { mut summary, other_fields, mut diagnostics } = described;
+        summary.location = self.path.to_string_lossy().into_owned();
+        summary.compact();
+        for diagnostic in &mut diagnostics {
+            diagnostic.path = Some(summary.location.clone());
+        }
+        diagnostics.shrink_to_fit();
+        let path = self.path.to_str().is_none().then(|| self.path.to_owned());
+        let more = More { path, canonical: self.canonical, other_fields, diagnostics };
+        let more = (more != More::default()).then(|| Box::new(more));
+        FileSkill { summary: Arc::new(summary), place: self.place.clone(), form: self.form, more }
+    }
+
+    fn document(&self, mut file: &File, length_of_file: u64) -> Result<Option<Document>, Diagnostic> {
+        let max_bytes = self.place.max_bytes;
         let mut buffer = [0; BEGINNING];
         let length = file.read(&mut buffer).map_err(|error| unreadable(&error))?;
         let beginning = &buffer[..length];
@@ -94,10 +149,10 @@ impl Candidate {
         if self.form.wants_front_matter() && !front_matter::opens(beginning) {
             return Ok(None);
         }
-        if self.stamp.bytes > max_bytes as u64 {
+        if length_of_file > max_bytes as u64 {
             return Err(too_large(max_bytes));
         }
-        if length < BEGINNING && length as u64 == self.stamp.bytes {
+        if length < BEGINNING && length as u64 == length_of_file {
             return front_matter::read(beginning).map(Some);
         }
         if let Some(read) = front_matter::read_beginning(beginning)
@@ -121,9 +176,8 @@ fn has_description(document: &Document) -> bool {
     text("description").is_some_and(|text| !text.trim().is_empty())
 }
 
-/// What a document says of its skill; nothing where its form wants front matter and it has none. Id and description are there in any case, so the
-/// source is the caller's to set.
-fn described(document: &Document, path: &Path, form: Form) -> Result<Option<Described>, Diagnostic> {
+/// What a document says of its skill; nothing where its form wants front matter and it has none.
+fn described(document: &Document, path: &Path, form: Form, source: &Arc<SkillSource>) -> Result<Option<Described>, Diagnostic> {
     if form.wants_front_matter() && document.front_matter.is_none() {
         return Ok(None);
     }
@@ -131,17 +185,16 @@ fn described(document: &Document, path: &Path, form: Form) -> Result<Option<Desc
     let Some(name) = named.and_then(|name| name.to_str()) else {
         return Err(Diagnostic::error("id-invalid", "the name of this skill is no Unicode"));
     };
-    let source = SkillSource { kind: SkillSourceKind::User, label: String::new(), path: None };
     match form {
-        Form::Named => named_by_itself(document, source),
-        Form::Strict => by_the_rules(document, name, source),
-        Form::Folder | Form::Readme | Form::Flat => describe(document, name, source),
+        Form::Named => named_by_itself(document, source.clone()),
+        Form::Strict => by_the_rules(document, name, source.clone()),
+        Form::Folder | Form::Readme | Form::Flat => describe(document, name, source.clone()),
     }
     .map(Some)
 }
 
 /// A skill whose `name` is its id, whatever else the file says.
-fn named_by_itself(document: &Document, source: SkillSource) -> Result<Described, Diagnostic> {
+fn named_by_itself(document: &Document, source: Arc<SkillSource>) -> Result<Described, Diagnostic> {
     let name = document.front_matter.as_ref().and_then(|front_matter| front_matter.get("name")?.value.as_text());
     let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
         let message = "no `name`, which is the id of a skill in this root; no skill";
@@ -154,7 +207,7 @@ fn named_by_itself(document: &Document, source: SkillSource) -> Result<Described
 }
 
 /// A skill that keeps brute's rules, without the fields that they don't know.
-fn by_the_rules(document: &Document, name: &str, source: SkillSource) -> Result<Described, Diagnostic> {
+fn by_the_rules(document: &Document, name: &str, source: Arc<SkillSource>) -> Result<Described, Diagnostic> {
     let mut broken = front_matter_findings(document, name, RuleSet::Brute);
     broken.retain(|found| found.severity == Severity::Error);
     if let Some(first) = broken.first() {
@@ -200,45 +253,48 @@ pub(super) fn read_bounded(path: &Path, max_bytes: usize) -> Result<(Vec<u8>, bo
     files::read_bounded(&file, max_bytes).map_err(|error| unreadable(&error))
 }
 
-/// Reads a skill's body when it is activated, from the file that was found.
-#[derive(Clone, Debug)]
-pub(super) struct FileBody {
-    pub(super) id: SkillId,
-    pub(super) path: PathBuf,
-    pub(super) canonical: PathBuf,
-    pub(super) form: Form,
-    pub(super) links: Links,
-    pub(super) max_bytes: usize,
-}
-
-impl LoadSkill for FileBody {
-    fn load(&self) -> LoadingSkill {
-        let body = self.clone();
-        Box::pin(async move {
-            let path = body.path.to_string_lossy().into_owned();
-            let read = off_the_executor(move || body.read()).await;
-            let failed = || Err(Diagnostic::error("file-unreadable", "no thread could read this file"));
-            read.unwrap_or_else(failed).map_err(|error| error.at(path))
-        })
+impl FileSkill {
+    /// The instruction file, as it was found.
+    pub(super) fn path(&self) -> &Path {
+        let kept = self.more.as_deref().and_then(|more| more.path.as_deref());
+        kept.unwrap_or(Path::new(&self.summary.location))
     }
-}
+    /// Where a link led to.
+    pub(super) fn canonical(&self) -> Option<&Path> {
+        self.more.as_deref()?.canonical.as_deref()
+    }
+    /// Fields that nobody here reads, as text.
+    pub(super) fn other_fields(&self) -> BTreeMap<String, String> {
+        self.more.as_deref().map(|more| more.other_fields.clone()).unwrap_or_default()
+    }
+    /// What was found while it was read.
+    pub(super) fn diagnostics(&self) -> &[Diagnostic] {
+        self.more.as_deref().map_or(&[], |more| &more.diagnostics)
+    }
 
-impl FileBody {
+    /// Where its file is if no link was put in the way since.
+    fn is_at(&self, canonical: &Path) -> bool {
+        let Place { root, canonical: of_root, .. } = &*self.place;
+        self.path().strip_prefix(root).is_ok_and(|below| of_root.join(below) == canonical)
+    }
+
     fn read(&self) -> Result<SkillText, SkillLoadError> {
-        let changed = |why: &str| Diagnostic::error("skill-changed", format!("this file is no longer the skill `{}`: {why}", self.id));
-        match self.links.resolve(&self.path) {
-            Ok(canonical) if canonical == self.canonical || self.links.followed => {}
+        let id = &self.summary.id;
+        let max_bytes = self.place.max_bytes;
+        let changed = |why: &str| Diagnostic::error("skill-changed", format!("this file is no longer the skill `{id}`: {why}"));
+        match self.place.links.resolve(self.path()) {
+            Ok(canonical) if self.place.links.followed || self.is_at(&canonical) => {}
             Ok(_) => return Err(changed("it is a link now, and `skills.follow_symlinks` is off")),
-            Err(super::links::Refusal::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Diagnostic::error("skill-vanished", format!("the file of skill `{}` is gone", self.id)));
+            Err(Refusal::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Diagnostic::error("skill-vanished", format!("the file of skill `{id}` is gone")));
             }
-            Err(refusal) => return Err(refusal.diagnostic(&self.path)),
+            Err(refusal) => return Err(refusal.diagnostic(self.path())),
         }
-        let (bytes, more) = read_bounded(&self.path, self.max_bytes)?;
+        let (bytes, more) = read_bounded(self.path(), max_bytes)?;
         let document = if more { front_matter::read_cut(&bytes) } else { front_matter::read(&bytes) };
         let document = document.map_err(|error| changed(&error.message))?;
-        match described(&document, &self.path, self.form) {
-            Ok(Some(described)) if described.summary.id == self.id => {}
+        match described(&document, self.path(), self.form, &self.place.source) {
+            Ok(Some(described)) if described.summary.id == *id => {}
             Ok(Some(described)) => return Err(changed(&format!("its id is `{}`", described.summary.id))),
             Ok(None) => return Err(changed("it has no front matter")),
             Err(error) => return Err(changed(&error.message)),
@@ -248,9 +304,21 @@ impl FileBody {
             let line_end = text.body.rfind(['\n', '\r']).map_or(text.body.len(), |at| at + 1);
             text.body.truncate(line_end);
             let message =
-                format!("this file has grown over {} bytes, the limit of `skills.max_skill_file_bytes`; its body was cut", self.max_bytes);
-            text.diagnostics.push(Diagnostic::warning("file-cut", message).at(self.path.to_string_lossy()));
+                format!("this file has grown over {max_bytes} bytes, the limit of `skills.max_skill_file_bytes`; its body was cut");
+            text.diagnostics.push(Diagnostic::warning("file-cut", message).at(self.path().to_string_lossy()));
         }
         Ok(text)
+    }
+}
+
+impl LoadSkill for FileSkill {
+    fn load(&self) -> LoadingSkill {
+        let skill = self.clone();
+        Box::pin(async move {
+            let path = skill.summary.location.clone();
+            let read = off_the_executor_within(FILE_DEADLINE, move || skill.read()).await;
+            let failed = || Err(Diagnostic::error("file-unreadable", "this file could not be read in time"));
+            read.unwrap_or_else(failed).map_err(|error| error.at(path))
+        })
     }
 }

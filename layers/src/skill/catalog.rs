@@ -350,6 +350,7 @@ mod tests {
     use crate::skill::{SkillSource, SkillSourceKind, SkillSummary};
     use crate::text::Limit;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn skill(id: &str, description: &str) -> Skill {
         let source = SkillSource { kind: SkillSourceKind::User, label: "user-config:skills".into(), path: None };
@@ -407,8 +408,9 @@ mod tests {
     #[test]
     fn bundled_files_stand_in_a_summary_that_asks_for_them() {
         let mut with_files = skill("a", "Text");
-        with_files.summary.resources.scripts = vec!["run.sh".into(), "a<b>.py".into()];
-        with_files.summary.resources.references = vec!["api.md".into()];
+        let resources = &mut Arc::make_mut(&mut with_files.summary).resources;
+        resources.scripts = vec!["run.sh".into(), "a<b>.py".into()];
+        resources.references = vec!["api.md".into()];
         let text = |include_resources: bool, mode: CatalogMode| {
             let options = CatalogOptions { mode, include_resources, ..CatalogOptions::default() };
             Catalog::new(&Skills::new([with_files.clone()], vec![]), &options).unwrap().whole
@@ -422,11 +424,11 @@ mod tests {
     #[test]
     fn no_skill_to_show_is_no_catalog() {
         let mut disabled = skill("a", "");
-        disabled.summary.disabled = true;
+        Arc::make_mut(&mut disabled.summary).disabled = true;
         let mut hidden = skill("b", "");
-        hidden.summary.hidden = true;
+        Arc::make_mut(&mut hidden.summary).hidden = true;
         let mut manual = skill("c", "");
-        manual.summary.visibility = SkillVisibility::Manual;
+        Arc::make_mut(&mut manual.summary).visibility = SkillVisibility::Manual;
         assert!(catalog([disabled, hidden, manual], CatalogFormat::Xml).is_none());
         assert!(catalog([], CatalogFormat::Xml).is_none());
     }

@@ -55,7 +55,9 @@ impl std::error::Error for InvalidSkillId {}
 impl SkillId {
     /// The id, trimmed and in NFC.
     pub fn new(text: &str) -> Result<Self, InvalidSkillId> {
-        let id: String = text.trim().nfc().collect();
+        let text = text.trim();
+        // ASCII is its own normal form, and nearly all ids are.
+        let id: String = if text.is_ascii() { text.to_owned() } else { text.nfc().collect() };
         if id.is_empty() {
             return Err(InvalidSkillId::Empty);
         }

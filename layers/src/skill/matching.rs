@@ -282,12 +282,14 @@ fn is_unspaced(c: char) -> bool {
 mod tests {
     use super::*;
     use crate::skill::{SkillActivation, SkillSource, SkillSourceKind, SkillSummary};
+    use std::sync::Arc;
 
     fn skill(id: &str, keywords: &[&str], patterns: &[&str]) -> Skill {
         let source = SkillSource { kind: SkillSourceKind::Bundled, label: "test".into(), path: None };
         let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), "", source);
         let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-        summary.activation = SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() };
+        summary.activation =
+            SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() }.into();
         Skill::new(summary, String::new())
     }
     fn found(keywords: &[&str], text: &str) -> bool {
@@ -348,7 +350,7 @@ mod tests {
     fn what_is_too_long_for_a_word_is_left_out_at_once() {
         let long = "a-".repeat(30_000);
         let mut named = skill("a", &[&long], &[]);
-        named.summary.name.clone_from(&long);
+        Arc::make_mut(&mut named.summary).name.clone_from(&long);
         let start = std::time::Instant::now();
         let matcher = Matcher::new(&[named]);
         assert!(start.elapsed().as_secs() < 5);
@@ -358,7 +360,7 @@ mod tests {
     #[test]
     fn hidden_skills_are_not_found() {
         let mut hidden = skill("a", &["rust"], &[]);
-        hidden.summary.hidden = true;
+        Arc::make_mut(&mut hidden.summary).hidden = true;
         assert!(Matcher::new(&[hidden]).find("rust").is_empty());
     }
 

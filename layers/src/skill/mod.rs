@@ -3,6 +3,7 @@
 mod active;
 mod arguments;
 mod catalog;
+mod compact;
 mod context;
 mod id;
 mod matching;
@@ -14,6 +15,7 @@ pub use active::{ActiveSkill, SkillActivationMode};
 pub use arguments::substitute_arguments;
 pub(crate) use catalog::Catalog;
 pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
+pub use compact::{Part, Seldom, TextMap};
 pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
 pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};

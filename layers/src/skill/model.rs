@@ -2,10 +2,11 @@
 //!
 //! Follows the Agent Skills specification, with the fields that the compatible systems add.
 
-use super::SkillId;
+use super::{Seldom, SkillId, TextMap};
 use crate::prompt::Diagnostic;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where a skill came from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -197,23 +198,23 @@ pub struct SkillSummary {
     /// What it needs of its surroundings, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// Where it came from.
-    pub source: SkillSource,
+    /// Where it came from; skills of one root share it.
+    pub source: Arc<SkillSource>,
     /// The instruction file's path as found, not resolved; empty where there is no file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub location: String,
     /// What suggests or activates it.
     #[serde(default, skip_serializing_if = "SkillActivation::is_empty")]
-    pub activation: SkillActivation,
+    pub activation: Seldom<SkillActivation>,
     /// What it says that it needs.
     #[serde(default, skip_serializing_if = "SkillPermissionHints::is_empty")]
-    pub permissions: SkillPermissionHints,
+    pub permissions: Seldom<SkillPermissionHints>,
     /// What it needs to be there.
     #[serde(default, skip_serializing_if = "SkillRequirements::is_empty")]
-    pub requirements: SkillRequirements,
+    pub requirements: Seldom<SkillRequirements>,
     /// What an activation asks of the next call.
     #[serde(default, skip_serializing_if = "ExecutionOptions::is_empty")]
-    pub execution: ExecutionOptions,
+    pub execution: Seldom<ExecutionOptions>,
     /// `disable-model-invocation`: not in the catalog, not suggested, unknown to the tool; invocable by the user.
     #[serde(default)]
     pub hidden: bool,
@@ -239,8 +240,8 @@ pub struct SkillSummary {
     #[serde(default, skip_serializing_if = "SkillResources::is_empty")]
     pub resources: SkillResources,
     /// Further fields, text to text.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "TextMap::is_empty")]
+    pub metadata: TextMap,
 }
 
 fn yes() -> bool {
@@ -254,7 +255,7 @@ fn is_false(value: &bool) -> bool {
 
 impl SkillSummary {
     /// With an id, a description and a source, and everything else as a skill that says nothing of it.
-    pub fn new(id: SkillId, description: impl Into<String>, source: SkillSource) -> Self {
+    pub fn new(id: SkillId, description: impl Into<String>, source: impl Into<Arc<SkillSource>>) -> Self {
         Self {
             name: id.as_str().to_owned(),
             id,
@@ -262,12 +263,12 @@ impl SkillSummary {
             version: None,
             license: None,
             compatibility: None,
-            source,
+            source: source.into(),
             location: String::new(),
-            activation: SkillActivation::default(),
-            permissions: SkillPermissionHints::default(),
-            requirements: SkillRequirements::default(),
-            execution: ExecutionOptions::default(),
+            activation: Seldom::default(),
+            permissions: Seldom::default(),
+            requirements: Seldom::default(),
+            execution: Seldom::default(),
             hidden: false,
             disabled: false,
             user_invocable: true,
@@ -276,7 +277,7 @@ impl SkillSummary {
             arguments: Vec::new(),
             placeholders: SkillPlaceholders::default(),
             resources: SkillResources::default(),
-            metadata: BTreeMap::new(),
+            metadata: TextMap::default(),
         }
     }
     /// The model may see, find and load it.
@@ -290,6 +291,17 @@ impl SkillSummary {
     /// It stands in the catalog.
     pub fn is_in_the_catalog(&self) -> bool {
         self.is_for_the_model() && self.visibility != SkillVisibility::Manual
+    }
+    /// Gives back room that was taken in vain while it was put together.
+    pub fn compact(&mut self) {
+        let texts = [&mut self.name, &mut self.description, &mut self.location];
+        let optional = [&mut self.version, &mut self.license, &mut self.compatibility, &mut self.argument_hint];
+        texts.into_iter().chain(optional.into_iter().flatten()).for_each(String::shrink_to_fit);
+        self.arguments.shrink_to_fit();
+        self.activation.compact();
+        self.permissions.compact();
+        self.requirements.compact();
+        self.execution.compact();
     }
     /// The folder that its relative paths hang from; empty where it has no file.
     pub fn folder(&self) -> &str {

@@ -2,7 +2,6 @@
 
 use super::{Matcher, SkillId, SkillList, SkillSummary};
 use crate::prompt::Diagnostic;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -38,16 +37,16 @@ impl LoadSkill for String {
 /// A skill: its summary, and how its body is read.
 #[derive(Clone)]
 pub struct Skill {
-    /// What is known without the body.
-    pub summary: SkillSummary,
+    /// What is known without the body; shared by all snapshots in which it is the same.
+    pub summary: Arc<SkillSummary>,
     /// Reads the body.
     pub content: Arc<dyn LoadSkill>,
 }
 
 impl Skill {
     /// A skill whose body is read by `content`; a `String` is a body that is there already.
-    pub fn new(summary: SkillSummary, content: impl LoadSkill + 'static) -> Self {
-        Self { summary, content: Arc::new(content) }
+    pub fn new(summary: impl Into<Arc<SkillSummary>>, content: impl LoadSkill + 'static) -> Self {
+        Self { summary: summary.into(), content: Arc::new(content) }
     }
 }
 
@@ -63,8 +62,8 @@ pub struct Skills(Arc<Snapshot>);
 
 #[derive(Default)]
 struct Snapshot {
-    /// With its rank: the lower, the higher its precedence.
-    skills: BTreeMap<SkillId, (usize, Skill)>,
+    /// By id, each with its rank: the lower, the higher its precedence.
+    skills: Box<[(usize, Skill)]>,
     diagnostics: Vec<Diagnostic>,
     matcher: OnceLock<Matcher>,
 }
@@ -72,22 +71,33 @@ struct Snapshot {
 impl Skills {
     /// From skills in order of precedence: of two with the same id the first stands, and a diagnostic names both. Diagnostics end up ordered by path.
     pub fn new(skills: impl IntoIterator<Item = Skill>, mut diagnostics: Vec<Diagnostic>) -> Self {
-        let mut by_id: BTreeMap<SkillId, (usize, Skill)> = BTreeMap::new();
-        for (rank, skill) in skills.into_iter().enumerate() {
-            let Some((_, winner)) = by_id.get(&skill.summary.id) else {
-                by_id.insert(skill.summary.id.clone(), (rank, skill));
-                continue;
-            };
+        let mut skills: Vec<(usize, Skill)> = skills.into_iter().enumerate().collect();
+        // Stable: of the same id, the first stays ahead.
+        skills.sort_by(|(_, a), (_, b)| a.summary.id.cmp(&b.summary.id));
+        skills.dedup_by(|(_, skill), (_, winner)| {
             let (id, wins) = (&skill.summary.id, &winner.summary);
-            let message = format!("skill `{id}` is shadowed by {} ({})", wins.location, wins.source.label);
-            diagnostics.push(Diagnostic::warning("skill-shadowed", message).at(skill.summary.location));
-        }
+            let is_shadowed = *id == wins.id;
+            if is_shadowed {
+                let message = format!("skill `{id}` is shadowed by {} ({})", wins.location, wins.source.label);
+                diagnostics.push(Diagnostic::warning("skill-shadowed", message).at(skill.summary.location.clone()));
+            }
+            is_shadowed
+        });
         diagnostics.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
-        Self(Arc::new(Snapshot { skills: by_id, diagnostics, matcher: OnceLock::new() }))
+        diagnostics.shrink_to_fit();
+        Self(Arc::new(Snapshot { skills: skills.into(), diagnostics, matcher: OnceLock::new() }))
     }
     /// The skill of this id.
     pub fn get(&self, id: &str) -> Option<&Skill> {
-        self.0.skills.get(id).map(|(_, skill)| skill)
+        self.at(id).map(|(_, skill)| skill)
+    }
+    /// Where the skill of this id stood among those that the snapshot was made of: the lower, the higher its precedence.
+    pub fn rank(&self, id: &str) -> Option<usize> {
+        self.at(id).map(|(rank, _)| *rank)
+    }
+    fn at(&self, id: &str) -> Option<&(usize, Skill)> {
+        let at = self.0.skills.binary_search_by(|(_, skill)| skill.summary.id.as_str().cmp(id)).ok()?;
+        self.0.skills.get(at)
     }
     /// The skill of this id, else the only usable one that bears this name.
     pub fn find(&self, name: &str) -> Option<&Skill> {
@@ -99,11 +109,11 @@ impl Skills {
     }
     /// All skills, by id.
     pub fn iter(&self) -> impl Iterator<Item = &Skill> {
-        self.0.skills.values().map(|(_, skill)| skill)
+        self.0.skills.iter().map(|(_, skill)| skill)
     }
     /// All skills by id, each with its rank: the lower, the higher its precedence.
     pub fn ranked(&self) -> impl Iterator<Item = (usize, &Skill)> {
-        self.0.skills.values().map(|(rank, skill)| (*rank, skill))
+        self.0.skills.iter().map(|(rank, skill)| (*rank, skill))
     }
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -124,7 +134,7 @@ impl Skills {
     /// As a serializable list; what the matcher ignored is among its diagnostics.
     pub fn list(&self) -> SkillList {
         let diagnostics = self.0.diagnostics.iter().chain(self.matcher().diagnostics()).cloned();
-        SkillList { skills: self.iter().map(|skill| skill.summary.clone()).collect(), diagnostics: diagnostics.collect() }
+        SkillList { skills: self.iter().map(|skill| SkillSummary::clone(&skill.summary)).collect(), diagnostics: diagnostics.collect() }
     }
     /// The very same snapshot.
     pub fn is_same(&self, other: &Self) -> bool {
@@ -134,7 +144,7 @@ impl Skills {
 
 impl fmt::Debug for Skills {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.skills.keys()).finish()
+        f.debug_set().entries(self.iter().map(|skill| &skill.summary.id)).finish()
     }
 }
 

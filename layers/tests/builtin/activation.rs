@@ -3,6 +3,7 @@
 use super::stage::{Chat, id, skill, skills};
 use serde_json::json;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions, SkillPlaceholders};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{ActiveSkillsLayer, AutoActivate, Event, PromptStack, Round, Settings, SkillActivationLayer};
@@ -74,8 +75,8 @@ async fn strong_evidence_activates_and_weak_evidence_suggests() {
 #[tokio::test]
 async fn hidden_and_disabled_skills_are_never_suggested_and_the_hidden_can_be_invoked() {
     let (mut hidden, mut disabled) = (rust(), skill("cargo-skill", &["cargo"], "DISABLED"));
-    hidden.summary.hidden = true;
-    disabled.summary.disabled = true;
+    Arc::make_mut(&mut hidden.summary).hidden = true;
+    Arc::make_mut(&mut disabled.summary).disabled = true;
     let mut chat = chat([hidden, disabled], SkillActivationLayer::new(AutoActivate::On).commands(true));
     assert_eq!(chat.says("cargo and the borrow checker").await.tail, "");
     assert!(chat.says("/skill rust").await.tail.contains("Find the first error."));
@@ -257,7 +258,7 @@ async fn behind_a_rebase_old_arguments_are_told_as_past() {
 #[tokio::test]
 async fn a_name_of_several_words_names_its_skill_in_a_command() {
     let mut named = skill("rd", &[], "BODY $ARGS");
-    named.summary.name = "Rust Debugging".into();
+    Arc::make_mut(&mut named.summary).name = "Rust Debugging".into();
     let mut chat = chat([named], SkillActivationLayer::default().commands(true));
     assert!(chat.says("/skill Rust Debugging now please").await.tail.contains("\n\nBODY now please\n</skill>"));
     assert!(chat.says("/skill off Rust Debugging").await.tail.contains("The skill rd no longer applies."));
@@ -267,8 +268,9 @@ async fn a_name_of_several_words_names_its_skill_in_a_command() {
 async fn a_skill_that_asks_for_it_comes_into_force_by_its_pattern_where_others_are_suggested() {
     let with = |name: &str, asks: bool| {
         let mut skill = skill(name, &["deploy"], &format!("Body of {name}."));
-        skill.summary.activation.trigger_patterns = vec!["ship it".into()];
-        skill.summary.activation.auto_activate = asks;
+        let activation = &mut Arc::make_mut(&mut skill.summary).activation;
+        activation.trigger_patterns = vec!["ship it".into()];
+        activation.auto_activate = asks;
         skill
     };
     let mut chat = chat([with("asks", true), with("other", false)], SkillActivationLayer::default());
@@ -287,7 +289,7 @@ async fn a_skill_that_asks_for_it_comes_into_force_by_its_pattern_where_others_a
 async fn where_every_args_is_a_placeholder_no_input_is_no_text() {
     let with = |name: &str| {
         let mut skill = skill(name, &[], "Do [$ARGS] with x$ARGSx and $ARGUMENTS, \\$ARGS.");
-        skill.summary.placeholders = SkillPlaceholders::EveryArgs;
+        Arc::make_mut(&mut skill.summary).placeholders = SkillPlaceholders::EveryArgs;
         skill
     };
     let mut chat = chat([with("one"), with("two")], SkillActivationLayer::default().commands(true));

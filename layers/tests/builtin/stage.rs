@@ -15,7 +15,7 @@ pub(crate) fn skill(name: &str, keywords: &[&str], body: &str) -> Skill {
     let mut summary = SkillSummary::new(id(name), format!("About {name}"), source);
     summary.location = format!("/skills/{name}/SKILL.md");
     let keywords = keywords.iter().map(|&keyword| keyword.to_owned()).collect();
-    summary.activation = SkillActivation { keywords, ..SkillActivation::default() };
+    summary.activation = SkillActivation { keywords, ..SkillActivation::default() }.into();
     Skill::new(summary, body.to_owned())
 }
 

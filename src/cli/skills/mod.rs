@@ -187,9 +187,9 @@ fn card(manifest: &SkillManifest) -> String {
         Some(path) => format!("{} ({path})", skill.source.label),
         None => skill.source.label.clone(),
     };
-    let metadata = |fields: &std::collections::BTreeMap<String, String>| {
-        list(&fields.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>())
-    };
+    let field = |(key, value): (&str, &str)| format!("{key}: {value}");
+    let metadata: Vec<String> = skill.metadata.iter().map(field).collect();
+    let other_fields: Vec<String> = manifest.other_fields.iter().map(|(key, value)| field((key, value))).collect();
     for (name, value) in [
         ("location", Some(skill.location.clone())),
         ("source", Some(source)),
@@ -207,8 +207,8 @@ fn card(manifest: &SkillManifest) -> String {
         ("model", skill.execution.model.clone()),
         ("thinking", skill.execution.thinking_effort.clone()),
         ("arguments", skill.argument_hint.clone().or_else(|| list(&skill.arguments))),
-        ("metadata", metadata(&skill.metadata)),
-        ("other fields", metadata(&manifest.other_fields)),
+        ("metadata", list(&metadata)),
+        ("other fields", list(&other_fields)),
         ("files", (!files.is_empty()).then_some(files)),
     ] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {

@@ -5,7 +5,7 @@ use super::repair::{Repaired, Surroundings, loses_text, repair, stray};
 use super::scan::{Raw, scan, split_key};
 use super::value::Value;
 use super::yaml::{self, Failure};
-use super::{Entry, Format, toml};
+use super::{Entry, Format, plain, toml};
 use crate::layers::Diagnostic;
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,6 +14,11 @@ pub(super) type Read = Result<(Format, Vec<Entry>, Vec<Diagnostic>), Failure>;
 
 /// What YAML reads, else TOML; with `+++` the other way round.
 pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
+    if fence == "---"
+        && let Some(entries) = plain::read(block, line)
+    {
+        return Ok((Format::Yaml, entries, Vec::new()));
+    }
     yaml::guard(block)?;
     if fence == "+++" {
         return match of_toml(block, line) {
@@ -32,7 +37,7 @@ pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
     })
 }
 
-fn of_yaml(block: &str, line: usize) -> Read {
+pub(super) fn of_yaml(block: &str, line: usize) -> Read {
     let pairs = match yaml::parse(block)? {
         Value::Absent => Vec::new(),
         Value::Map(pairs) => pairs,

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 /// Fields whose values are prose, where ` #` begins no comment.
-const PROSE: [&str; 6] = ["description", "when_to_use", "when-to-use", "argument-hint", "argument_hint", "compatibility"];
+pub(super) const PROSE: [&str; 6] = ["description", "when_to_use", "when-to-use", "argument-hint", "argument_hint", "compatibility"];
 /// How deep maps are repaired within maps.
 const MAX_DEPTH: usize = 8;
 /// So many entries and items are parsed by themselves; each costs the library some kilobytes to begin with.

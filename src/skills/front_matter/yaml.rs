@@ -12,8 +12,8 @@ use std::fmt;
 pub(super) const MAX_BYTES: usize = 64 * 1024;
 /// A key over this many bytes is refused; libyaml's own bound for a key on one line.
 const MAX_KEY_BYTES: usize = 1024;
-/// Flow openers times bytes: bounds what libyaml spends on nesting to some ten milliseconds.
-const MAX_NESTING_COST: usize = 8 * 1024 * 1024;
+/// Flow openers times bytes: bounds what libyaml spends on nesting to some ten milliseconds, in all of the times that a broken text is tried.
+const MAX_NESTING_COST: usize = 2 * 1024 * 1024;
 /// Lists and maps within one another.
 const MAX_DEPTH: usize = 64;
 /// Values, those behind aliases counted each time.

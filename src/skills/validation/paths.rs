@@ -4,6 +4,7 @@ use super::{RuleSet, validate};
 use crate::layers::skill::SkillSourceKind;
 use crate::layers::{Diagnostic, Severity};
 use crate::skills::front_matter;
+use crate::skills::known::Known;
 use crate::skills::roots::{DiscoveryOptions, Root, RootRules};
 use crate::skills::skill_file::{Form, read_bounded, too_large};
 use crate::skills::walk::Walk;
@@ -69,14 +70,17 @@ impl Validation {
     fn root(&mut self, folder: &Path) {
         let mut root = Root::new(folder, SkillSourceKind::Configured, String::new());
         root.rules = if self.rules == RuleSet::Brute { RootRules::Brute } else { RootRules::Standard };
-        let mut walk = Walk::default();
-        let (candidates, _) = walk.root(&root, true, self.max_bytes);
+        let nothing = Known::default();
+        let mut walk = Walk::new(&nothing);
+        let mut finds = walk.root(0, &root, true, self.max_bytes).map(|(finds, _)| finds).unwrap_or_default();
+        finds.retain(|find| find.form != Form::Readme || !find.is_no_skill());
+        finds.sort_by(|a, b| a.path.as_os_str().as_encoded_bytes().cmp(b.path.as_os_str().as_encoded_bytes()));
         // The names of instruction files are judged by the rules.
         let found = walk.diagnostics.into_iter().filter(|found| found.code != "instruction-file-name");
         self.findings.extend(found);
         let mut is_root = false;
-        for candidate in candidates {
-            is_root |= self.file(&candidate.path, candidate.form, false);
+        for find in finds {
+            is_root |= self.file(&find.path, find.form, false);
         }
         // As a root it holds no skill, but its README.md may make it one.
         if !is_root && !self.file(&folder.join("README.md"), Form::Readme, false) {

@@ -197,7 +197,7 @@ impl Said<'_> {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
             Effect::Activates(skill) => {
                 if let Some(known) = turn.skills.get(skill.id.as_str()) {
-                    let ExecutionOptions { model, thinking_effort } = known.summary.execution.clone();
+                    let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
                     self.execution.model = self.execution.model.take().or(model);
                     self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
                 }
