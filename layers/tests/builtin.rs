@@ -6,6 +6,8 @@ mod activation;
 mod catalog;
 #[path = "builtin/contract.rs"]
 mod contract;
+#[path = "builtin/overtaken.rs"]
+mod overtaken;
 #[path = "builtin/prompt.rs"]
 mod prompt;
 #[path = "builtin/stage.rs"]

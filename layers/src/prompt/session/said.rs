@@ -7,7 +7,7 @@ use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Settings, Turn};
-use crate::skill::{ExecutionOptions, SkillId};
+use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
 use crate::text::{Fitted, Limit, Room, escape, prefix};
 use crate::wire::{GAP, Role};
 use std::borrow::Cow;
@@ -91,7 +91,12 @@ impl Said<'_> {
     ) -> NewEntry {
         let overtaken =
             |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
-        let fragments: &[&Fragment] = &fragments.iter().copied().filter(|f| !overtaken(f)).collect::<Vec<_>>();
+        let mut kept: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        // What stands ahead of bodies says nothing without one.
+        if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
+            kept.retain(|f| f.id != ACTIVE_SKILLS);
+        }
+        let fragments = &*kept;
         let parent = state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)));
         let mut active = crate::skill::ActiveSkills::default();
         active.merge(&turn.active);
