@@ -2,11 +2,12 @@
 
 use crate::config::{self, Config, ConfigError, InvariantsMode, SystemPromptMode};
 use crate::files::RepositoryFile;
+use crate::layers::profile::ModelProfiles;
 use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
 use crate::layers::text::Limit;
 use crate::layers::{
     ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
-    SystemPromptLayer, TextSection, Tier, UserAuthorityLayer,
+    SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
 use crate::sections::{CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, Locale, RepositoryContext, RuntimeMode};
 use crate::sessions::RecentSessions;
@@ -100,17 +101,22 @@ impl Assembly {
         if let Some(catalog) = self.skill_catalog() {
             stack = stack.with(catalog);
         }
-        stack.with(self.active_skills()).with(self.skill_activation())
+        stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
     /// Skills, and the table of conversations without a session, which all stacks of this assembly share.
     pub fn settings(&self) -> Settings {
         Settings::default().skills(self.skills.clone()).sessions(self.sessions.clone()).repository_text(self.config.context.repository_text)
     }
-    /// The base prompt: `system_prompt.mode`, `.text`.
+    /// The base prompt: `system_prompt.mode`, `.text`; with the profiles of `prompt_profile`, unless `sections.model_profile` is off.
     pub fn system_prompt(&self) -> SystemPromptLayer {
-        match self.config.system_prompt.mode {
+        let base = match self.config.system_prompt.mode {
             SystemPromptMode::Replace => SystemPromptLayer::replaced(&*self.config.system_prompt.text).source(Source::Configuration),
             _ => SystemPromptLayer::default(),
+        };
+        if self.config.system_prompt.sections.model_profile {
+            base.profiles(ModelProfiles::from(&self.config.prompt_profile))
+        } else {
+            base
         }
     }
     /// The policy, unless `sections.user_authority` is off.
@@ -133,7 +139,7 @@ impl Assembly {
     /// The sections of `system_prompt.sections` that are on.
     pub fn sections(&self) -> SectionsLayer {
         let (environment, workspace, prompt) = (&self.environment, &self.workspace, &self.config.system_prompt);
-        let suffix = TextSection::new("agent_suffix", Tier::Stable, &*prompt.agent_suffix).source(Source::Configuration);
+        let suffix = TextSection::new("agent_suffix", Tier::Stable, &*prompt.agent_suffix).source(Source::Configuration).fixed();
         let profile = self.config.composition.active_profile.clone().unwrap_or_default();
         let all = SectionsLayer::default()
             .with(RepositoryContext::new(workspace.clone(), prompt.repository_instructions_max_chars))
@@ -186,6 +192,12 @@ impl Assembly {
             .max_suggestions(skills.matching.max_suggestions)
             .commands(skills.commands)
             .context(self.skill_context())
+    }
+
+    /// Bounds on tool results: `model.tool_output`.
+    pub fn tool_output(&self) -> ToolOutputLayer {
+        let bounds = &self.config.model.tool_output;
+        ToolOutputLayer::default().max_chars(bounds.context_chars).max_malformed_argument_chars(Some(bounds.fallback_argument_chars))
     }
 
     fn skill_context(&self) -> SkillContextOptions {

@@ -2,6 +2,7 @@
 //! its maker gave a deadline.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+pub mod profile;
 pub mod prompt;
 pub mod skill;
 pub mod text;
@@ -13,6 +14,7 @@ pub mod sections;
 mod skill_activation;
 mod skill_catalog;
 mod system_prompt;
+mod tool_output;
 mod user_authority;
 
 pub use active_skills::ActiveSkillsLayer;
@@ -21,5 +23,6 @@ pub use prompt::*;
 pub use sections::{Section, SectionsLayer, TextSection};
 pub use skill_activation::{AutoActivate, SKILL_SUGGESTION, SkillActivationLayer};
 pub use skill_catalog::{SKILL_CATALOG, SkillCatalogLayer};
-pub use system_prompt::{BASE_PROMPT, SystemPromptLayer};
+pub use system_prompt::{BASE_PROMPT, MODEL_PROFILE, SystemPromptLayer};
+pub use tool_output::ToolOutputLayer;
 pub use user_authority::{USER_AUTHORITY, UserAuthorityLayer};

@@ -12,7 +12,7 @@ pub struct UserAuthorityLayer;
 
 impl Contribute for UserAuthorityLayer {
     fn contribute(&self, _: &Turn, prompt: &mut Prompt) {
-        prompt.add(Tier::Stable, || Fragment::new("user_authority", USER_AUTHORITY.trim_end()).source(Source::BuiltIn));
+        prompt.add(Tier::Stable, || Fragment::new("user_authority", USER_AUTHORITY.trim_end()).source(Source::BuiltIn).fixed());
     }
 }
 

@@ -8,6 +8,8 @@ mod catalog;
 mod contract;
 #[path = "builtin/overtaken.rs"]
 mod overtaken;
+#[path = "builtin/profiles.rs"]
+mod profiles;
 #[path = "builtin/prompt.rs"]
 mod prompt;
 #[path = "builtin/stage.rs"]

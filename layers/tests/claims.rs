@@ -18,5 +18,7 @@ mod rebase;
 mod recognised;
 #[path = "claims/said.rs"]
 mod said;
+#[path = "claims/tools.rs"]
+mod tools;
 #[path = "claims/ways_in.rs"]
 mod ways_in;

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::render::TurnOptions;
 use super::terminal::{self, BOLD, CYAN, DIM, Terminal, YELLOW, printable, within_columns};
-use crate::layers::{Manifest, Placement, RenderedFragment, Tier};
+use crate::layers::{CutOutput, Manifest, Placement, RenderedFragment, Tier};
 use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
@@ -69,6 +69,13 @@ pub(super) fn table(manifest: &Manifest, width: usize) -> String {
     }
     let tiers: Vec<String> = manifest.tokens_by_tier().into_iter().map(|(of, tokens)| format!("{} {tokens}", tier(of))).collect();
     out.push_str(&format!("\n{BOLD}About {all} tokens{BOLD:#} in {} fragments: {}.\n", manifest.fragments().count(), tiers.join(", ")));
+    if !manifest.described_tools.is_empty() {
+        let tools: Vec<String> = manifest.described_tools.iter().map(|tool| printable(tool)).collect();
+        out.push_str(&format!("Descriptions changed of the tools {}.\n", tools.join(", ")));
+    }
+    for CutOutput { message, chars, limit, .. } in &manifest.cut_outputs {
+        out.push_str(&format!("{YELLOW}Tool result in message {}: {chars} characters cut to {limit}{YELLOW:#}\n", message + 1));
+    }
     if let Some(hash) = manifest.system_hash {
         out.push_str(&format!("{DIM}System prompt {hash}{DIM:#}\n"));
     }

@@ -62,6 +62,12 @@ pub(super) struct TurnOptions {
     /// The model: `PROVIDER/MODEL`
     #[arg(long, value_name = "PROVIDER/MODEL")]
     model: Option<String>,
+    /// The family of models that it is one of, as `prompt_profile.family` names it
+    #[arg(long, value_name = "ID")]
+    family: Option<String>,
+    /// Its entry in the host's catalog of models, as `prompt_profile.catalog_entry` names it
+    #[arg(long, value_name = "ID")]
+    catalog_entry: Option<String>,
 }
 
 /// A turn as it was assembled.
@@ -94,6 +100,8 @@ impl TurnOptions {
         if let (Some(provider), Some(model)) = (provider, model) {
             context = context.model(provider, model);
         }
+        context.host.family.clone_from(&self.family);
+        context.host.catalog_entry.clone_from(&self.catalog_entry);
         let body = wait(assembly.stack(format).assemble(request, context))?;
         let Some(manifest) = report.manifest() else {
             let message = format!("this body is no conversation in the format {format}: it would pass untouched");

@@ -1,7 +1,8 @@
 //! What a layer adds: a fragment, its text, and where both came from.
 
 use crate::skill::{ActiveSkill, SkillId};
-use crate::text::{Fitted, Limit, Room};
+use crate::text::{Fitted, Limit, Room, TextChange};
+use crate::wire::ToolOutputBound;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -152,6 +153,8 @@ pub struct Fragment {
     pub(crate) trust: Trust,
     pub(crate) source: Source,
     pub(crate) effect: Option<Effect>,
+    /// A change of it waits for a rebase.
+    pub(crate) is_fixed: bool,
     /// Where the prompt put it, and who added it: set when it is added.
     pub(crate) tier: Tier,
     pub(crate) layer: &'static str,
@@ -175,6 +178,7 @@ impl Fragment {
             trust: Trust::Host,
             source: Source::Host,
             effect: None,
+            is_fixed: false,
             tier: Tier::Turn,
             layer: "",
         }
@@ -197,6 +201,11 @@ impl Fragment {
     /// Where they came from.
     pub fn source(mut self, source: Source) -> Self {
         self.source = source;
+        self
+    }
+    /// Stays as it was told first: a change of it waits for [`Session::rebase`](super::Session::rebase).
+    pub fn fixed(mut self) -> Self {
+        self.is_fixed = true;
         self
     }
     /// Brings a skill into force in this branch, where the text is inserted.
@@ -234,6 +243,7 @@ impl fmt::Debug for Fragment {
 
 /// What a layer says.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Entry {
     /// This is so.
     Fragment(Fragment),
@@ -248,6 +258,15 @@ pub enum Entry {
     },
     /// The user switched this skill off: from here on, in all branches, until it is activated anew.
     Deactivated(SkillId),
+    /// What becomes of the description of a tool of the caller's, in a session that starts here.
+    DescribesTool {
+        /// Its exact name.
+        name: String,
+        /// The change.
+        change: TextChange,
+    },
+    /// How much of each tool result is sent, in a session that starts here.
+    BoundsToolOutput(ToolOutputBound),
     /// Something was noticed.
     Diagnostic(Diagnostic),
 }

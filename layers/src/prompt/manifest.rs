@@ -136,6 +136,18 @@ mod shared_list {
     }
 }
 
+/// A tool result that is sent cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CutOutput {
+    /// The message that it stands in; of a run of results the last one's.
+    pub message: usize,
+    /// Characters of the whole.
+    pub chars: usize,
+    /// Characters that may be sent.
+    pub limit: usize,
+}
+
 /// Something that took effect with the text that says it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -167,6 +179,12 @@ pub struct Manifest {
     pub system_hash: Option<ContentHash>,
     /// Our texts in the order in which they stand.
     pub texts: Vec<RenderedText>,
+    /// The caller's tools whose descriptions were changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub described_tools: Vec<String>,
+    /// The tool results that were cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_outputs: Vec<CutOutput>,
     /// What took effect.
     pub events: Vec<Event>,
     /// What the skills activated here ask of the call.

@@ -19,7 +19,7 @@ pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
 pub use diagnostic::{Diagnostic, Severity};
 pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
-pub use manifest::{ContentHash, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
+pub use manifest::{ContentHash, CutOutput, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
 pub use session::{AnchorKey, Opening, Session};

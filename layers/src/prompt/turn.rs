@@ -4,7 +4,8 @@ use super::fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Tier};
 use super::session::{Session, Told};
 use super::{Diagnostic, Report};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId, Skills};
-use crate::wire::Conversation;
+use crate::text::TextChange;
+use crate::wire::{Conversation, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -62,6 +63,10 @@ pub struct Host {
     pub provider: Option<String>,
     /// The model.
     pub model: Option<String>,
+    /// The family of models that it is one of, for profiles.
+    pub family: Option<String>,
+    /// Its entry in the host's catalog of models, for profiles.
+    pub catalog_entry: Option<String>,
 }
 
 /// What a host says with a request, or once for a stack.
@@ -116,6 +121,16 @@ impl Context {
     /// The provider and the model that the request goes to.
     pub fn model(mut self, provider: impl Into<String>, model: impl Into<String>) -> Self {
         (self.host.provider, self.host.model) = (Some(provider.into()), Some(model.into()));
+        self
+    }
+    /// The family of models, by an id that profiles use.
+    pub fn model_family(mut self, family: impl Into<String>) -> Self {
+        self.host.family = Some(family.into());
+        self
+    }
+    /// The entry in the host's catalog of models, by an id that profiles use.
+    pub fn catalog_entry(mut self, entry: impl Into<String>) -> Self {
+        self.host.catalog_entry = Some(entry.into());
         self
     }
 }
@@ -228,6 +243,20 @@ impl Prompt {
     pub fn deactivate(&mut self, skill: SkillId) {
         if self.round.collects(Tier::Step) {
             self.slots.push(Slot::Ready(Entry::Deactivated(skill)));
+        }
+    }
+    /// Proposes a change of the description of a tool of the caller's; its name and schema stay. Part of the session from its start: ignored in
+    /// other rounds. Changes of one tool act in the order of the layers.
+    pub fn describe_tool(&mut self, name: impl Into<String>, change: TextChange) {
+        if self.round == Round::Start && !change.is_nothing() {
+            self.slots.push(Slot::Ready(Entry::DescribesTool { name: name.into(), change }));
+        }
+    }
+    /// Proposes how much of each tool result is sent. Part of the session from its start: the closure runs in no other round. The first layer's
+    /// stands.
+    pub fn bound_tool_output(&mut self, bound: impl FnOnce() -> ToolOutputBound) {
+        if self.round == Round::Start {
+            self.slots.push(Slot::Ready(Entry::BoundsToolOutput(bound())));
         }
     }
     /// Reports something in the manifest.

@@ -7,6 +7,7 @@
 //! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
 
 use super::json::{self, PartKind, Parts};
+use super::tool_output::result_chars;
 use super::{Conversation, Edits, Role, Spot, Wire};
 use serde_json::Value;
 
@@ -28,12 +29,18 @@ fn is_result(block: &Value) -> bool {
     json::text(block, "type") == "tool_result"
 }
 
+/// The caller's own tool: those of the provider take no description.
+fn is_the_callers(tool: &Value) -> bool {
+    matches!(json::text(tool, "type"), "" | "custom")
+}
+
 impl Wire<Value> for Anthropic {
     fn read(&self, request: &Value) -> Conversation {
         if !json::is_list_of_objects(request, "messages") {
             return Conversation::foreign();
         }
-        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
+        let mut conversation = Conversation { model: json::model(request), tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
             if json::text(message, "role") == "assistant" {
@@ -48,6 +55,7 @@ impl Wire<Value> for Anthropic {
             for block in blocks.iter().filter(|block| is_result(block)) {
                 let spot = Spot::BehindPart(last_result.unwrap_or_default());
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
+                conversation.measure_result(block.get("content").map_or(0, result_chars));
             }
             if last_result.is_none() || !blocks.iter().all(is_result) {
                 conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));
@@ -61,8 +69,16 @@ impl Wire<Value> for Anthropic {
             let callers = request.get_mut("system").map(Value::take).unwrap_or_default();
             request["system"] = PARTS.system(callers, system);
         }
+        json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         if let Some(Value::Array(messages)) = request.get_mut("messages") {
-            for (at, message) in messages.iter_mut().enumerate().filter(|(at, _)| !edits.leaves(*at)) {
+            for (at, message) in messages.iter_mut().enumerate() {
+                if edits.tool_output.is_some() {
+                    let results = json::list_mut(message, "content").iter_mut().filter(|block| is_result(block));
+                    results.for_each(|block| json::cut_result(block, "content", edits));
+                }
+                if edits.leaves(at) {
+                    continue;
+                }
                 PARTS.edit(&mut message["content"], at, edits, false);
             }
         }

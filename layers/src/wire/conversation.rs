@@ -63,6 +63,8 @@ pub struct Message {
     pub calls: Vec<ToolCall>,
     /// Which calls of the message before the results answer, by ordinal.
     pub answers: Vec<Option<usize>>,
+    /// Characters of each of them, as a bound on tool output counts; none where a wire bounds no output.
+    pub result_chars: Vec<usize>,
 }
 
 impl Message {
@@ -108,6 +110,8 @@ pub struct Conversation {
     pub speaks_as_developer: bool,
     /// The model that the request names.
     pub model: Option<String>,
+    /// The names of the caller's tools that have a description.
+    pub tools: Vec<String>,
 }
 
 impl Conversation {
@@ -140,6 +144,12 @@ impl Conversation {
     /// As [`push_result`](Self::push_result), for a result that names its tool alone: of the calls of that tool the first without an answer.
     pub fn push_result_of_name(&mut self, at: usize, spot: Spot, name: &str) {
         self.push_result(at, spot, |calls, before| (0..calls.len()).find(|n| calls[*n].name == name && !before.contains(&Some(*n))));
+    }
+    /// So many characters has the result that was pushed last.
+    pub fn measure_result(&mut self, chars: usize) {
+        if let Some(run) = self.messages.last_mut().filter(|run| run.role == Role::Tool) {
+            run.result_chars.push(chars);
+        }
     }
     /// Adds to the model's message at the end, or begins one: for formats that write texts and calls as items of their own.
     pub(crate) fn assistant(&mut self, at: usize) -> &mut Message {

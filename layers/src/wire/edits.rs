@@ -1,6 +1,9 @@
 //! What Render asks of a wire. Positions are those of the request as it was read.
 
+use super::tool_output::ToolOutputBound;
 use super::{GAP, Spot};
+use crate::text::TextChange;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A text of ours that leaves its old place.
@@ -95,6 +98,10 @@ pub struct Edits {
     pub removals: Vec<Removal>,
     /// Texts of ours that stand behind messages.
     pub appends: Vec<Append>,
+    /// What becomes of the descriptions of the caller's tools, by name. Names and schemas stay.
+    pub tool_descriptions: Arc<BTreeMap<String, TextChange>>,
+    /// How much of each tool result is sent.
+    pub tool_output: Option<ToolOutputBound>,
 }
 
 impl Edits {

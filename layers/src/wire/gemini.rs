@@ -10,6 +10,7 @@
 //! request would be refused.
 
 use super::json::{self, PartKind, Parts};
+use super::tool_output::result_chars;
 use super::{Conversation, Edits, HeldHistory, Role, Spot, Wire};
 use serde_json::{Value, json};
 
@@ -28,6 +29,19 @@ fn function_call(part: &Value) -> Option<&Value> {
 }
 fn function_response(part: &Value) -> Option<&Value> {
     either(part, "functionResponse", "function_response")
+}
+
+fn function_response_mut(part: &mut Value) -> Option<&mut Value> {
+    let field = if part.get("functionResponse").is_some() { "functionResponse" } else { "function_response" };
+    part.get_mut(field)
+}
+/// The functions that a tool declares.
+fn declarations(tool: &Value) -> &[Value] {
+    either(tool, "functionDeclarations", "function_declarations").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+fn declarations_mut(tool: &mut Value) -> &mut [Value] {
+    let field = if tool.get("functionDeclarations").is_some() { "functionDeclarations" } else { "function_declarations" };
+    json::list_mut(tool, field)
 }
 
 fn kind(part: &Value) -> PartKind {
@@ -52,6 +66,7 @@ impl Wire<Value> for Gemini {
             results_stand_alone: true,
             held_by_provider: cached.map(|name| HeldHistory::Fixed(name.to_owned())),
             system_is_held: cached.is_some(),
+            tools: json::described(json::list(request, "tools").iter().flat_map(declarations)),
             ..Conversation::default()
         };
         for (at, content) in json::list(request, "contents").iter().enumerate() {
@@ -68,6 +83,7 @@ impl Wire<Value> for Gemini {
                     "" => conversation.push_result_of_name(at, Spot::Content, json::text(response, "name")),
                     id => conversation.push_result_of_id(at, Spot::Content, id),
                 }
+                conversation.measure_result(response.get("response").map_or(0, result_chars));
             }
             if parts.is_empty() || parts.iter().any(|part| function_response(part).is_none()) {
                 conversation.messages.push(json::message(at, Role::User, content.get("parts"), kind));
@@ -90,8 +106,16 @@ impl Wire<Value> for Gemini {
                 text => json!({"parts": PARTS.system(text, system)}),
             };
         }
+        json::describe(json::list_mut(&mut request, "tools").iter_mut().flat_map(declarations_mut), edits);
         if let Some(Value::Array(contents)) = request.get_mut("contents") {
-            for (at, content) in contents.iter_mut().enumerate().filter(|(at, _)| !edits.leaves(*at)) {
+            for (at, content) in contents.iter_mut().enumerate() {
+                if edits.tool_output.is_some() {
+                    let responses = json::list_mut(content, "parts").iter_mut().filter_map(function_response_mut);
+                    responses.for_each(|response| json::cut_result(response, "response", edits));
+                }
+                if edits.leaves(at) {
+                    continue;
+                }
                 PARTS.edit(&mut content["parts"], at, edits, false);
             }
         }

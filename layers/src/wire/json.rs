@@ -188,6 +188,57 @@ pub(super) fn call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall 
     ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
+/// As [`call`], of a function whose arguments are JSON in a string. Arguments that are no JSON are not looked at: they may be sent cut.
+pub(super) fn function_call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall {
+    let text = arguments.and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let arguments = match text.map(serde_json::from_str::<Value>) {
+        Some(Ok(parsed)) => canonical(&parsed),
+        Some(Err(_)) => "malformed".to_owned(),
+        None => return call(id, name, arguments),
+    };
+    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
+}
+
+/// The names of tools that have a description, or could have one.
+pub(super) fn described<'a>(tools: impl Iterator<Item = &'a Value>) -> Vec<String> {
+    tools.filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect()
+}
+
+/// Changes the descriptions of these tools.
+pub(super) fn describe<'a>(tools: impl Iterator<Item = &'a mut Value>, edits: &Edits) {
+    for tool in tools {
+        let Some(change) = tool.get("name").and_then(Value::as_str).and_then(|name| edits.tool_descriptions.get(name)) else { continue };
+        let description = change.apply(text(tool, "description")).into_owned();
+        if !(description.is_empty() && tool.get("description").is_none()) {
+            tool["description"] = description.into();
+        }
+    }
+}
+
+/// A field's items, to change; none where it is no list.
+pub(super) fn list_mut<'a>(value: &'a mut Value, field: &str) -> &'a mut [Value] {
+    value.get_mut(field).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+}
+
+/// Cuts a field that holds a tool's result.
+pub(super) fn cut_result(holder: &mut Value, field: &str, edits: &Edits) {
+    if let Some(bound) = &edits.tool_output
+        && let Some(result) = holder.get_mut(field)
+    {
+        bound.cut_result(result);
+    }
+}
+
+/// Cuts a field that should hold JSON in a string, and does not.
+pub(super) fn cut_arguments(holder: &mut Value, edits: &Edits) {
+    if let Some(bound) = &edits.tool_output
+        && let Some(Value::String(arguments)) = holder.get_mut("arguments")
+        && let Some(cut) = bound.malformed_arguments(arguments)
+    {
+        *arguments = cut;
+    }
+}
+
 /// Messages with a `role`, the leading system message among them: ours goes in front of that, or becomes one.
 pub(super) fn write_messages(
     body: &mut Value,

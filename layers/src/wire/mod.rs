@@ -13,6 +13,7 @@ mod json;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod tool_output;
 
 pub use anthropic::Anthropic;
 pub use conversation::{Conversation, HeldHistory, Message, Part, Role, Spot, ToolCall};
@@ -22,9 +23,9 @@ pub use gemini::Gemini;
 pub use ollama::{OllamaChat, OllamaGenerate};
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
+pub use tool_output::{ToolOutputArchive, ToolOutputBound};
 
-/// Between a text of the caller's and one of ours in the same string.
-pub const GAP: &str = "\n\n";
+pub use crate::text::GAP;
 
 /// How a request type is read and written.
 ///

@@ -9,6 +9,7 @@
 //! `raw` and `suffix` requests pass untouched: their prompt is no conversation.
 
 use super::json::{self, PartKind, Parts};
+use super::tool_output::result_chars;
 use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
 use serde_json::{Value, json};
 
@@ -33,21 +34,25 @@ impl Wire<Value> for OllamaChat {
         if !json::is_list_of_objects(request, "messages") || json::list(request, "messages").is_empty() {
             return Conversation::foreign();
         }
-        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| tool.get("function")));
+        let mut conversation = Conversation { model: json::model(request), tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
             match json::text(message, "role") {
-                "tool" => match json::text(message, "tool_call_id") {
-                    "" => {
-                        let name = message.get("tool_name").or_else(|| message.get("name")).and_then(Value::as_str).unwrap_or_default();
-                        // Older clients name nothing: results come in the order of the calls.
-                        conversation.push_result(at, Spot::NewMessage, |calls, before| {
-                            let is_open = |n: &usize| !before.contains(&Some(*n)) && (name.is_empty() || calls[*n].name == name);
-                            (0..calls.len()).find(is_open)
-                        });
+                "tool" => {
+                    match json::text(message, "tool_call_id") {
+                        "" => {
+                            let name = message.get("tool_name").or_else(|| message.get("name")).and_then(Value::as_str).unwrap_or_default();
+                            // Older clients name nothing: results come in the order of the calls.
+                            conversation.push_result(at, Spot::NewMessage, |calls, before| {
+                                let is_open = |n: &usize| !before.contains(&Some(*n)) && (name.is_empty() || calls[*n].name == name);
+                                (0..calls.len()).find(is_open)
+                            });
+                        }
+                        id => conversation.push_result_of_id(at, Spot::NewMessage, id),
                     }
-                    id => conversation.push_result_of_id(at, Spot::NewMessage, id),
-                },
+                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                }
                 role => {
                     let role = if role == "assistant" { Role::Assistant } else { Role::User };
                     let mut read = json::message(at, role, message.get("content"), kind);
@@ -64,7 +69,12 @@ impl Wire<Value> for OllamaChat {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        let functions = json::list_mut(&mut request, "tools").iter_mut().filter_map(|tool| tool.get_mut("function"));
+        json::describe(functions, edits);
         let edit = |message: &mut Value, at: usize| {
+            if json::text(message, "role") == "tool" {
+                json::cut_result(message, "content", edits);
+            }
             if edits.leaves(at) {
                 return;
             }

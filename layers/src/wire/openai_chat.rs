@@ -7,6 +7,7 @@
 //! | text in a tool round | a user message behind the last `tool` message |
 
 use super::json::{self, PartKind, Parts};
+use super::tool_output::result_chars;
 use super::{Conversation, Edits, Role, Spot, Wire};
 use serde_json::{Value, json};
 
@@ -24,20 +25,36 @@ fn kind(part: &Value) -> PartKind {
     }
 }
 
+/// What a tool is defined by: a function, or a custom tool.
+fn definition(tool: &Value) -> Option<&Value> {
+    tool.get("function").or_else(|| tool.get("custom"))
+}
+fn definition_mut(tool: &mut Value) -> Option<&mut Value> {
+    let field = if tool.get("function").is_some() { "function" } else { "custom" };
+    tool.get_mut(field)
+}
+
 impl Wire<Value> for OpenAiChat {
     fn read(&self, request: &Value) -> Conversation {
         if !json::is_list_of_objects(request, "messages") {
             return Conversation::foreign();
         }
         let speaks_as_developer = json::list(request, "messages").iter().any(|message| json::text(message, "role") == "developer");
-        let mut conversation = Conversation { model: json::model(request), speaks_as_developer, ..Conversation::default() };
+        let tools = json::described(json::list(request, "tools").iter().filter_map(definition).chain(json::list(request, "functions")));
+        let mut conversation = Conversation { model: json::model(request), speaks_as_developer, tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
-                "tool" => conversation.push_result_of_id(at, Spot::NewMessage, json::text(message, "tool_call_id")),
-                "function" => conversation.push_result_of_name(at, Spot::NewMessage, json::text(message, "name")),
+                role @ ("tool" | "function") => {
+                    if role == "tool" {
+                        conversation.push_result_of_id(at, Spot::NewMessage, json::text(message, "tool_call_id"));
+                    } else {
+                        conversation.push_result_of_name(at, Spot::NewMessage, json::text(message, "name"));
+                    }
+                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                }
                 "assistant" => {
                     let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
-                    let function = |call: &Value, id: &str| json::call(id, json::text(call, "name"), call.get("arguments"));
+                    let function = |call: &Value, id: &str| json::function_call(id, json::text(call, "name"), call.get("arguments"));
                     for call in json::list(message, "tool_calls") {
                         let body = call.get("function").or_else(|| call.get("custom")).unwrap_or(&Value::Null);
                         read.calls.push(match body.get("input") {
@@ -55,7 +72,20 @@ impl Wire<Value> for OpenAiChat {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        json::describe(json::list_mut(&mut request, "tools").iter_mut().filter_map(definition_mut), edits);
+        json::describe(json::list_mut(&mut request, "functions").iter_mut(), edits);
         let edit = |message: &mut Value, at: usize| {
+            match json::text(message, "role") {
+                "tool" | "function" => json::cut_result(message, "content", edits),
+                "assistant" if edits.tool_output.is_some() => {
+                    let calls = json::list_mut(message, "tool_calls").iter_mut().filter_map(|call| call.get_mut("function"));
+                    calls.for_each(|call| json::cut_arguments(call, edits));
+                    if let Some(call) = message.get_mut("function_call") {
+                        json::cut_arguments(call, edits);
+                    }
+                }
+                _ => {}
+            }
             if !edits.leaves(at) {
                 PARTS.edit(&mut message["content"], at, edits, true);
             }

@@ -10,6 +10,7 @@
 //! what is new.
 
 use super::json::{self, PartKind, Parts};
+use super::tool_output::result_chars;
 use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
 use serde_json::{Value, json};
 use std::mem;
@@ -39,6 +40,11 @@ fn message_item(parts: &Value) -> Value {
     json!({"type": "message", "role": "user", "content": parts})
 }
 
+/// The caller's own tool: those of the provider have no description to change.
+fn is_the_callers(tool: &Value) -> bool {
+    matches!(json::text(tool, "type"), "function" | "custom")
+}
+
 fn held_by_provider(request: &Value) -> Option<HeldHistory> {
     if let Some(response) = request.get("previous_response_id").and_then(Value::as_str) {
         return Some(HeldHistory::Fixed(response.to_owned()));
@@ -50,8 +56,12 @@ fn held_by_provider(request: &Value) -> Option<HeldHistory> {
 
 impl Wire<Value> for OpenAiResponses {
     fn read(&self, request: &Value) -> Conversation {
-        let mut conversation =
-            Conversation { model: json::model(request), held_by_provider: held_by_provider(request), ..Conversation::default() };
+        let mut conversation = Conversation {
+            model: json::model(request),
+            held_by_provider: held_by_provider(request),
+            tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
+            ..Conversation::default()
+        };
         match request.get("input") {
             Some(Value::String(text)) => {
                 let texts = vec![Part { index: 0, text: text.clone() }];
@@ -76,9 +86,10 @@ impl Wire<Value> for OpenAiResponses {
                 "reasoning" | "item_reference" => {}
                 kind if kind.ends_with("_call_output") => {
                     conversation.push_result_of_id(at, Spot::NewMessage, json::text(item, "call_id"));
+                    conversation.measure_result(item.get("output").map_or(0, result_chars));
                 }
                 "function_call" => {
-                    let call = json::call(json::text(item, "call_id"), json::text(item, "name"), item.get("arguments"));
+                    let call = json::function_call(json::text(item, "call_id"), json::text(item, "name"), item.get("arguments"));
                     conversation.assistant(at).calls.push(call);
                 }
                 "custom_tool_call" => {
@@ -104,6 +115,7 @@ impl Wire<Value> for OpenAiResponses {
                 request["instructions"] = instructions.into();
             }
         }
+        json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         match request.get_mut("input") {
             Some(input @ Value::String(_)) if !edits.leaves(0) => {
                 let mut content = input.take();
@@ -114,6 +126,11 @@ impl Wire<Value> for OpenAiResponses {
                 let old = mem::take(items);
                 items.reserve(old.len() + 1);
                 for (at, mut item) in old.into_iter().enumerate() {
+                    match item_kind(&item) {
+                        kind if kind.ends_with("_call_output") => json::cut_result(&mut item, "output", edits),
+                        "function_call" => json::cut_arguments(&mut item, edits),
+                        _ => {}
+                    }
                     if edits.leaves(at) {
                         items.push(item);
                         continue;

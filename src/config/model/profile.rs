@@ -1,5 +1,8 @@
 //! `[prompt_profile]`: text for single providers and models, by exact ids that the host gives.
 
+use crate::layers::profile::ModelProfiles;
+pub use crate::layers::profile::{ModelProfile, ToolDescription};
+pub use crate::layers::text::TextMode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,42 +28,17 @@ pub struct PromptProfiles {
     pub bundled: BundledProfiles,
 }
 
-/// What a profile adds; nothing by default.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct ModelProfile {
-    /// How the text joins the base prompt.
-    #[serde(default)]
-    pub system_prompt_mode: TextMode,
-    /// The text; `None`: the base prompt stays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
-    /// By the exact name of a tool of the caller's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tool_description: BTreeMap<String, ToolDescription>,
-}
-
-/// What a profile does to a tool's description.
-#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct ToolDescription {
-    /// How the text joins the description.
-    #[serde(default)]
-    pub mode: TextMode,
-    /// The text.
-    #[serde(default)]
-    pub text: String,
-}
-
-/// How a text joins another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TextMode {
-    /// Behind it.
-    #[default]
-    Append,
-    /// Before it.
-    Prepend,
-    /// In its place.
-    Replace,
+impl From<&PromptProfiles> for ModelProfiles {
+    fn from(configured: &PromptProfiles) -> Self {
+        let mut profiles = Self::default();
+        profiles.bundled_off = configured.bundled.disabled.iter().cloned().collect();
+        profiles.default = configured.default.clone();
+        profiles.provider = configured.provider.clone();
+        profiles.family = configured.family.clone();
+        profiles.catalog_entry = configured.catalog_entry.clone();
+        profiles.model = configured.model.clone();
+        profiles
+    }
 }
 
 /// `[prompt_profile.bundled]`.

@@ -5,7 +5,8 @@ use super::state::State;
 use crate::prompt::fragment::FragmentId;
 use crate::prompt::manifest::RenderedFragment;
 use crate::skill::ActiveSkills;
-use crate::wire::{Conversation, Role};
+use crate::text::TextChange;
+use crate::wire::{Conversation, Role, ToolOutputBound};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,6 +49,9 @@ pub(super) struct System {
     pub(super) as_developer: bool,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
+    /// What becomes of the caller's tools, and of what they print.
+    pub(super) tool_descriptions: Arc<BTreeMap<String, TextChange>>,
+    pub(super) tool_output: Option<ToolOutputBound>,
 }
 
 /// What was settled at a place.

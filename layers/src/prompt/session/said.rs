@@ -8,8 +8,8 @@ use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId,
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
-use crate::text::{Fitted, Limit, Room, escape, prefix};
-use crate::wire::{GAP, Role};
+use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix};
+use crate::wire::{Role, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -56,7 +56,7 @@ impl Said<'_> {
         Room::new(limit, &*self.settings.counter)
     }
 
-    pub(super) fn system(&mut self, state: &mut State, fragments: &[&Fragment], turn: &Turn) -> System {
+    pub(super) fn system(&mut self, state: &mut State, entries: &[Entry], fragments: &[&Fragment], turn: &Turn) -> System {
         let in_context = |f: &Fragment| f.trust == Trust::Repository && self.settings.repository_text == RepositoryText::Context;
         let mut first: Vec<&Fragment> = fragments.iter().copied().filter(|f| f.tier <= Tier::Session && !in_context(f)).collect();
         if turn.conversation.system_is_held {
@@ -78,7 +78,26 @@ impl Said<'_> {
             values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
         }
         let as_developer = turn.conversation.speaks_as_developer;
-        System { text: text.into(), as_developer, fragments: rendered.into(), values }
+        let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
+        System { text: text.into(), as_developer, fragments: rendered.into(), values, tool_descriptions, tool_output }
+    }
+
+    /// All changes of the descriptions of tools, for tools too that a later request may bring.
+    fn tool_descriptions(&mut self, entries: &[Entry], turn: &Turn) -> BTreeMap<String, TextChange> {
+        let mut all: BTreeMap<String, TextChange> = BTreeMap::new();
+        for entry in entries {
+            if let Entry::DescribesTool { name, change } = entry {
+                let before = all.remove(name).unwrap_or_default();
+                all.insert(name.clone(), before.and(change));
+            }
+        }
+        if !turn.conversation.tools.is_empty() {
+            for name in all.keys().filter(|name| !turn.conversation.tools.contains(name)) {
+                let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
+                self.diagnostics.push(Diagnostic::note("tool-unknown", message));
+            }
+        }
+        all
     }
 
     pub(super) fn entry(
@@ -153,6 +172,9 @@ impl Said<'_> {
             let value = fragment.value();
             let before = told.0.get(&fragment.id).and_then(Option::as_ref);
             if before.is_some_and(|before| *before.text == *value) {
+                continue;
+            }
+            if fragment.is_fixed && before.is_some_and(|before| before.base == state.base) {
                 continue;
             }
             let room = self.room(self.limit(fragment));
@@ -263,6 +285,11 @@ impl Said<'_> {
             self.diagnostics.push(Diagnostic::note("look-alike", message));
         }
     }
+}
+
+/// The first layer's.
+fn tool_output(entries: &[Entry]) -> Option<ToolOutputBound> {
+    entries.iter().find_map(|entry| if let Entry::BoundsToolOutput(bound) = entry { Some(bound.clone()) } else { None })
 }
 
 fn said_gone(id: &str) -> String {

@@ -1,15 +1,17 @@
 //! Settling: what a request says, against what was told.
 
 use super::Opened;
+use super::entry::System;
 use super::places::Place;
 use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
-use crate::prompt::manifest::{ContentHash, Manifest, Placement, RenderedText};
-use crate::prompt::{Purpose, Round, Settings, Turn};
+use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
+use crate::prompt::{Diagnostic, Purpose, Round, Settings, Turn};
 use crate::skill::ExecutionOptions;
-use crate::wire::{Append, Edits, SystemEdit};
+use crate::wire::{Append, Edits, SystemEdit, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
     let mut said = Said {
@@ -26,7 +28,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     let mut settled = false;
     if turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start {
         if !state.has_started() {
-            let system = said.system(state, &fragments, turn);
+            let system = said.system(state, entries, &fragments, turn);
             state.system = Some(system);
         }
         if let Some(here) = opened.places.last() {
@@ -47,7 +49,19 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         state.touch(newest);
         state.evict();
     }
-    let mut edits = Edits { system: None, removals: opened.removals, appends };
+    let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
+    let (mut described_tools, mut cut_outputs) = (Vec::new(), Vec::new());
+    if let Some(System { tool_descriptions, tool_output, .. }) = &state.system {
+        described_tools.extend(turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned());
+        edits.tool_descriptions.clone_from(tool_descriptions);
+        edits.tool_output.clone_from(tool_output);
+        cut_outputs = tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default();
+    }
+    if let Some(largest) = cut_outputs.iter().max_by_key(|output: &&CutOutput| output.chars) {
+        let message =
+            format!("{} tool results were cut to {} characters each; the largest has {}", cut_outputs.len(), largest.limit, largest.chars);
+        said.diagnostics.push(Diagnostic::note("limit", message));
+    }
     let mut system_hash = None;
     if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
         edits.system =
@@ -62,7 +76,14 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     let Said { diagnostics, events, execution, .. } = said;
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
-    (edits, Manifest { round: turn.round, settled, system_hash, texts, events, execution, diagnostics })
+    (edits, Manifest { round: turn.round, settled, system_hash, texts, described_tools, cut_outputs, events, execution, diagnostics })
+}
+
+/// The results that the wire cuts.
+fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
+    let Some(limit) = bound.max_chars.map(NonZeroUsize::get) else { return Vec::new() };
+    let results = turn.conversation.messages.iter().flat_map(|message| message.result_chars.iter().map(|chars| (message.at, *chars)));
+    results.filter(|(_, chars)| *chars > limit).map(|(message, chars)| CutOutput { message, chars, limit }).collect()
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.

@@ -1,0 +1,281 @@
+//! Bounds on tool output: how much of a tool's result is sent, as a function of that result alone.
+//!
+//! | a result is | counted and cut |
+//! | --- | --- |
+//! | a text | its characters |
+//! | a list of parts | the characters of its texts as one; images and documents stay |
+//! | an object with one text alone | that text |
+//! | any other object | its JSON text; if it is over the bound, it becomes `{"output": ".."}` with that text cut |
+
+use crate::text::{Limit, MiddleCut, Room, cut_middle};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Where a host keeps tool results whole. Closures are archives.
+pub trait ToolOutputArchive: Send + Sync {
+    /// What the model's file tool opens to read this result whole; `None` where it isn't kept. Of the same result always the same, or the cached
+    /// prefix breaks.
+    fn location(&self, result: &str) -> Option<String>;
+}
+
+impl<F: Fn(&str) -> Option<String> + Send + Sync> ToolOutputArchive for F {
+    fn location(&self, result: &str) -> Option<String> {
+        self(result)
+    }
+}
+
+/// How much of each tool result is sent, in characters; head and tail stay. Part of the session from its start, so that an old result is cut in
+/// later requests as it was in the first.
+#[derive(Clone, Default)]
+pub struct ToolOutputBound {
+    /// Of a result; `None`: all of it.
+    pub max_chars: Option<NonZeroUsize>,
+    /// Of the arguments of a past call that are no JSON where JSON is due. Arguments that are structured are never cut.
+    pub max_malformed_argument_chars: Option<NonZeroUsize>,
+    /// Where results are kept whole.
+    pub archive: Option<Arc<dyn ToolOutputArchive>>,
+}
+
+impl PartialEq for ToolOutputBound {
+    /// Archives are the same where they are one.
+    fn eq(&self, other: &Self) -> bool {
+        let archives_are_one = match (&self.archive, &other.archive) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        archives_are_one && (self.max_chars, self.max_malformed_argument_chars) == (other.max_chars, other.max_malformed_argument_chars)
+    }
+}
+impl Eq for ToolOutputBound {}
+
+impl fmt::Debug for ToolOutputBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolOutputBound")
+            .field("max_chars", &self.max_chars)
+            .field("max_malformed_argument_chars", &self.max_malformed_argument_chars)
+            .field("archive", &self.archive.is_some())
+            .finish()
+    }
+}
+
+impl ToolOutputBound {
+    /// A result's text as it is sent; `None` where it is sent whole.
+    pub fn result(&self, text: &str) -> Option<String> {
+        Some(self.cut(text)?.apply(text))
+    }
+    /// The arguments of a call as they are sent; `None` where they are sent whole.
+    pub fn malformed_arguments(&self, arguments: &str) -> Option<String> {
+        let room = Room::UNLIMITED.with(Limit::Chars(self.max_malformed_argument_chars?.get()));
+        if room.holds(arguments) || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
+            return None;
+        }
+        Some(cut_middle(arguments, &room, |left_out| marker(left_out, None))?.apply(arguments))
+    }
+
+    fn cut(&self, text: &str) -> Option<MiddleCut> {
+        let room = Room::UNLIMITED.with(Limit::Chars(self.max_chars?.get()));
+        if room.holds(text) {
+            return None;
+        }
+        let location = self.archive.as_ref().and_then(|archive| archive.location(text));
+        let with_location = cut_middle(text, &room, |left_out| marker(left_out, location.as_deref()))?;
+        if location.is_none() || !with_location.marker.is_empty() {
+            return Some(with_location);
+        }
+        // Where the location has no room, the count may.
+        cut_middle(text, &room, |left_out| marker(left_out, None))
+    }
+
+    /// Cuts a result as a format keeps it.
+    pub(super) fn cut_result(&self, result: &mut Value) {
+        match result {
+            Value::String(text) => {
+                if let Some(cut) = self.result(text) {
+                    *text = cut;
+                }
+            }
+            Value::Array(parts) => self.cut_parts(parts),
+            Value::Object(fields) => match only_text(fields) {
+                Some(text) => {
+                    if let Some(cut) = self.result(text) {
+                        *text = cut;
+                    }
+                }
+                None => {
+                    if let Some(cut) = self.result(&Value::Object(fields.clone()).to_string()) {
+                        *fields = Map::from_iter([("output".to_owned(), cut.into())]);
+                    }
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// The texts of the parts are cut as one; a part that loses all of its text goes.
+    fn cut_parts(&self, parts: &mut Vec<Value>) {
+        let all: String = parts.iter().flat_map(texts).map(String::as_str).collect();
+        let Some(MiddleCut { left_out, marker, .. }) = self.cut(&all) else { return };
+        let (mut at, mut marked) = (0, false);
+        parts.retain_mut(|part| {
+            let (mut had_text, mut has_text) = (false, false);
+            for text in texts_mut(part) {
+                let end = at + text.len();
+                let within = |place: usize| place.clamp(at, end) - at;
+                let (head, tail) = (&text[..within(left_out.start)], &text[within(left_out.end)..]);
+                let marker = if !marked && end >= left_out.start { &*marker } else { "" };
+                marked |= end >= left_out.start;
+                let kept = [head, marker, tail].concat();
+                had_text |= !text.is_empty();
+                has_text |= !kept.is_empty();
+                at = end;
+                *text = kept;
+            }
+            has_text || !had_text
+        });
+    }
+}
+
+/// In place of what was left out. On a line of its own where a line ends ahead of it or behind it.
+fn marker(left_out: &str, location: Option<&str>) -> String {
+    let whole = location.map(|location| format!("; the whole is in {location}")).unwrap_or_default();
+    let line_end = if left_out.contains('\n') { "\n" } else { "" };
+    format!("{line_end}[{} characters cut{whole}]{line_end}", left_out.chars().count())
+}
+
+/// How many characters a result has, as they are counted here.
+pub(super) fn result_chars(result: &Value) -> usize {
+    match result {
+        Value::String(text) => text.chars().count(),
+        Value::Array(parts) => parts.iter().flat_map(texts).map(|text| text.chars().count()).sum(),
+        Value::Object(fields) if fields.len() == 1 && fields.values().all(Value::is_string) => {
+            fields.values().filter_map(Value::as_str).map(|text| text.chars().count()).sum()
+        }
+        Value::Object(_) => result.to_string().chars().count(),
+        _ => 0,
+    }
+}
+
+fn only_text(fields: &mut Map<String, Value>) -> Option<&mut String> {
+    if fields.len() != 1 {
+        return None;
+    }
+    match fields.values_mut().next() {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// The fields of a part that hold what a tool printed.
+const TEXT_FIELDS: [&str; 3] = ["text", "stdout", "stderr"];
+
+fn texts(part: &Value) -> Vec<&String> {
+    match part {
+        Value::String(text) => vec![text],
+        Value::Object(fields) => {
+            let texts = fields.iter().filter(|(name, _)| TEXT_FIELDS.contains(&name.as_str()));
+            texts.filter_map(|(_, value)| if let Value::String(text) = value { Some(text) } else { None }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+fn texts_mut(part: &mut Value) -> Vec<&mut String> {
+    match part {
+        Value::String(text) => vec![text],
+        Value::Object(fields) => {
+            let texts = fields.iter_mut().filter(|(name, _)| TEXT_FIELDS.contains(&name.as_str()));
+            texts.filter_map(|(_, value)| if let Value::String(text) = value { Some(text) } else { None }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn bound(max: usize) -> ToolOutputBound {
+        ToolOutputBound { max_chars: NonZeroUsize::new(max), ..ToolOutputBound::default() }
+    }
+    fn cut(mut result: Value, max: usize) -> Value {
+        bound(max).cut_result(&mut result);
+        result
+    }
+
+    fn any_result() -> impl Strategy<Value = Value> {
+        let text = || "[a-z\n中]{0,40}";
+        let part = prop_oneof![
+            text().prop_map(|text| json!({"type": "text", "text": text})),
+            Just(json!({"type": "image", "data": "0123456789"})),
+            (text(), text()).prop_map(|(out, err)| json!({"stdout": out, "stderr": err})),
+        ];
+        prop_oneof![
+            text().prop_map(Value::from),
+            proptest::collection::vec(part, 0..6).prop_map(Value::from),
+            text().prop_map(|text| json!({"result": text})),
+            (text(), 0..9).prop_map(|(text, code)| json!({"stdout": text, "code": code, "inner": {"list": [text, code]}})),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_result_is_never_over_its_bound_and_cut_once(result in any_result(), max in 1..80_usize) {
+            let once = cut(result.clone(), max);
+            prop_assert!(result_chars(&once) <= max, "{once}");
+            prop_assert_eq!(&cut(once.clone(), max), &once);
+            prop_assert_eq!(once == result, result_chars(&result) <= max);
+        }
+
+        #[test]
+        fn media_stay(result in any_result(), max in 1..80_usize) {
+            let images = |result: &Value| result.as_array().map(|parts| parts.iter().filter(|part| part["type"] == "image").count());
+            if result.is_array() {
+                prop_assert_eq!(images(&cut(result.clone(), max)), images(&result));
+            }
+        }
+
+        #[test]
+        fn json_arguments_are_never_cut(text in any::<String>(), max in 1..20_usize) {
+            let bound = ToolOutputBound { max_malformed_argument_chars: NonZeroUsize::new(max), ..ToolOutputBound::default() };
+            prop_assert_eq!(bound.malformed_arguments(&json!({"text": text}).to_string()), None);
+            if let Some(cut) = bound.malformed_arguments(&format!("{{{text}")) {
+                prop_assert!(cut.chars().count() <= max);
+            }
+        }
+    }
+
+    #[test]
+    fn head_and_tail_stay_and_say_where_the_whole_is() {
+        let text = format!("first line\n{}last line\n", "between\n".repeat(100));
+        let archived = ToolOutputBound { archive: Some(Arc::new(|_: &str| Some("/tmp/1.txt".to_owned()))), ..bound(120) };
+        let sent = archived.result(&text).unwrap();
+        assert!(sent.starts_with("first line\n") && sent.ends_with("last line\n"), "{sent}");
+        assert!(sent.contains("characters cut; the whole is in /tmp/1.txt]"), "{sent}");
+        assert!(bound(30).result(&text).unwrap().contains("[8"));
+        let no_room_for_a_location = ToolOutputBound { archive: archived.archive, ..bound(40) };
+        assert!(no_room_for_a_location.result(&text).unwrap().contains("characters cut]"));
+    }
+
+    #[test]
+    fn parts_are_cut_as_one_text() {
+        let texts = |n: usize| json!({"type": "text", "text": n.to_string().repeat(50)});
+        let sent = cut(json!([texts(1), {"type": "image"}, texts(2), texts(3)]), 60);
+        let expected = json!([
+            {"type": "text", "text": "1".repeat(20) + "[110 characters cut]"},
+            {"type": "image"},
+            {"type": "text", "text": "3".repeat(20)},
+        ]);
+        assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn what_is_no_text_stays() {
+        for result in [json!(null), json!(17), json!([]), json!({}), json!([{"type": "image"}])] {
+            assert_eq!(cut(result.clone(), 1), if result == json!({}) { json!({"output": "{"}) } else { result });
+        }
+    }
+}
