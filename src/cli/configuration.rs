@@ -3,7 +3,7 @@
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
 use super::workspace::WorkspaceOptions;
 use super::{Failure, Outcome};
-use crate::config::ConfigValue;
+use crate::config::{self, ConfigValue};
 use crate::layers::{Diagnostic, Severity};
 use clap::{Args, Subcommand};
 use unicode_width::UnicodeWidthStr;
@@ -14,6 +14,8 @@ pub(super) enum Configuration {
     Show(Show),
     /// Look for wrong values and unknown keys; exit code 1 if there is one
     Check(Check),
+    /// Print the JSON Schema of bcode.toml, for editors
+    Schema,
 }
 
 #[derive(Args)]
@@ -42,6 +44,7 @@ impl Configuration {
         match self {
             Self::Show(show) => show.run(terminal),
             Self::Check(check) => check.run(terminal),
+            Self::Schema => Ok(terminal::print_exactly(&terminal::json(&config::schema())?)?),
         }
     }
 }
