@@ -2,6 +2,8 @@
 
 #[path = "builtin/activation.rs"]
 mod activation;
+#[path = "builtin/authority.rs"]
+mod authority;
 #[path = "builtin/catalog.rs"]
 mod catalog;
 #[path = "builtin/contract.rs"]
