@@ -41,7 +41,7 @@ impl ToolOutputLayer {
 
 impl Contribute for ToolOutputLayer {
     fn contribute(&self, _: &Turn, prompt: &mut Prompt) {
-        prompt.bound_tool_output(|| self.bound.clone());
+        prompt.bound_tool_output(self.bound.clone());
     }
 }
 

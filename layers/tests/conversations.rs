@@ -12,7 +12,7 @@
 //! * assembled again, it stays as it is.
 //!
 //! The caller edits, branches, goes back, retries, compacts, sends at once, drops requests, and sends its history bare, as it was sent, or mixed,
-//! with other ids, over each wire, from one wire to the next, with texts that quote ours. `CASES=50000` runs so many conversations,
+//! with other ids, over each wire, through restarts of a program that keeps nothing but the session's events, from one wire to the next, with texts that quote ours. `CASES=50000` runs so many conversations,
 //! `FIRST=1000` begins at that one.
 
 #[path = "conversations/formats.rs"]

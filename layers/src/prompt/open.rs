@@ -1,10 +1,11 @@
 //! Open: the client's request becomes a [`PromptRequest`], read, and its place looked up.
 
 use super::fragment::Entry;
-use super::session::{Opened, Session};
+use super::manifest::Manifest;
+use super::session::{Bookmark, Commit, JournalError, Opened, Session};
 use super::turn::{Contribute, Prompt, Turn};
-use super::{Context, Purpose, Settings};
-use crate::wire::{Conversation, Wire};
+use super::{Context, Diagnostic, Purpose, Settings};
+use crate::wire::{Conversation, Edits, Wire};
 use std::fmt;
 use std::task::{Context as Cx, Poll};
 use tower::{Layer, Service};
@@ -47,18 +48,72 @@ impl<R> PromptRequest<R> {
             layer.contribute(&self.turn, &mut self.prompt);
         }
     }
-    /// Settled and written, once nothing of it is late any more.
-    pub(super) fn render(self, wire: &impl Wire<R>, entries: &[Entry]) -> R {
+    /// Settled, once nothing of it is late any more.
+    pub(super) fn settle(self, entries: Vec<Entry>) -> Settled<R> {
         let Self { turn, request, session, opened, settings, .. } = self;
-        if turn.context.purpose == Purpose::Bare {
-            turn.context.report.clear();
-            return request;
+        let (context, is_named) = (turn.context.clone(), turn.is_named);
+        let mut settled = Settled { request, session, settings, context, is_named, entries, said: None, retries: 0 };
+        if settled.context.purpose != Purpose::Bare {
+            settled.say(&turn, opened);
         }
-        let bookmark = session.bookmark(&opened);
-        let (edits, manifest) = session.settle(&turn, opened, entries, &settings);
-        settings.observe(&manifest);
-        turn.context.report.fill(manifest, bookmark);
-        wire.write(request, &edits)
+        settled
+    }
+}
+
+/// So often a request is settled again where another process was first.
+const RETRIES: u32 = 4;
+
+/// A request whose place is settled, before that is stored and it is written.
+pub(super) struct Settled<R> {
+    request: R,
+    session: Session,
+    settings: Settings,
+    context: Context,
+    is_named: bool,
+    entries: Vec<Entry>,
+    said: Option<(Edits, Manifest, Option<Bookmark>)>,
+    retries: u32,
+}
+
+impl<R> Settled<R> {
+    fn say(&mut self, turn: &Turn, opened: Opened) {
+        let bookmark = self.session.bookmark(&opened);
+        let (edits, manifest) = self.session.settle(turn, opened, &self.entries, &self.settings);
+        self.said = Some((edits, manifest, bookmark));
+    }
+    /// What must be stored before it is sent.
+    pub(super) fn commit(&self) -> Option<Commit> {
+        self.said.as_ref().and_then(|_| Commit::of(&self.session))
+    }
+    /// What is to be stored next, where `stored` was a conflict: the session is another now, and the place is settled on it anew.
+    pub(super) fn after(&mut self, wire: &impl Wire<R>, stored: Result<(), JournalError>) -> Option<Commit> {
+        let failed = match stored {
+            Ok(()) => return None,
+            Err(JournalError::Conflict) if self.retries < RETRIES => {
+                self.retries += 1;
+                let conversation = wire.read(&self.request);
+                let (turn, opened) = self.session.open(conversation, self.context.clone(), &self.settings, self.is_named);
+                self.say(&turn, opened);
+                return self.commit();
+            }
+            Err(JournalError::Conflict) => {
+                Diagnostic::warning("session-not-stored", "the session is changed by others faster than it can be stored")
+            }
+            Err(JournalError::Failed(diagnostic)) => diagnostic,
+        };
+        if let Some((_, manifest, _)) = &mut self.said {
+            manifest.diagnostics.push(failed);
+        }
+        None
+    }
+    pub(super) fn write(self, wire: &impl Wire<R>) -> R {
+        let Some((edits, manifest, bookmark)) = self.said else {
+            self.context.report.clear();
+            return self.request;
+        };
+        self.settings.observe(&manifest);
+        self.context.report.fill(manifest, bookmark);
+        wire.write(self.request, &edits)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Render: waits for late texts, settles with the session what stands where, and turns the request back into the client's.
 
 use super::fragment::Entry;
-use super::open::PromptRequest;
+use super::open::{PromptRequest, Settled};
+use super::session::Commit;
 use super::turn::Slot;
 use crate::wire::Wire;
 use std::fmt;
@@ -88,19 +89,56 @@ impl<S: Service<R> + Clone, W: Wire<R> + Clone, R> Service<PromptRequest<R>> for
     }
     fn call(&mut self, mut request: PromptRequest<R>) -> Self::Future {
         let mut join = Join::of(&mut request);
-        if !join.waits() {
-            let state = State::Calling { call: self.inner.call(request.render(&self.wire, &join.take())) };
-            return Rendering { state };
+        let state = if join.waits() {
+            State::Joining { request: Some(request), join, inner: None, wire: self.wire.clone() }
+        } else {
+            match Stored::of(request.settle(join.take())) {
+                Ok(settled) => State::Calling { call: self.inner.call(settled.write(&self.wire)) },
+                Err(stored) => State::Storing { stored: Some(stored), inner: None, wire: self.wire.clone() },
+            }
+        };
+        let mut rendering = Rendering { state };
+        if let State::Joining { inner, .. } | State::Storing { inner, .. } = &mut rendering.state {
+            // What was polled ready is given back while others are waited for, so that they may use the same service.
+            let fresh = self.inner.clone();
+            drop(mem::replace(&mut self.inner, fresh.clone()));
+            *inner = Some(fresh);
         }
-        // What was polled ready is given back while the late texts come, so that they may use the same service.
-        let fresh = self.inner.clone();
-        drop(mem::replace(&mut self.inner, fresh.clone()));
-        Rendering { state: State::Joining { request: Some(request), join, inner: Some(fresh), wire: self.wire.clone() } }
+        rendering
+    }
+}
+
+/// A settled request, and what must be stored before it is sent.
+pub(super) struct Stored<R> {
+    settled: Box<Settled<R>>,
+    commit: Commit,
+}
+
+impl<R> Stored<R> {
+    /// The request itself where nothing has to be stored.
+    pub(super) fn of(settled: Settled<R>) -> Result<Settled<R>, Self> {
+        match settled.commit() {
+            None => Ok(settled),
+            Some(commit) => Err(Self { settled: Box::new(settled), commit }),
+        }
+    }
+    /// Stored; where another process was first, settled anew and stored again.
+    pub(super) fn poll(&mut self, wire: &impl Wire<R>, cx: &mut Cx<'_>) -> Poll<()> {
+        loop {
+            let stored = ready!(Pin::new(&mut self.commit).poll(cx));
+            match self.settled.after(wire, stored) {
+                None => return Poll::Ready(()),
+                Some(commit) => self.commit = commit,
+            }
+        }
+    }
+    pub(super) fn into_settled(self) -> Settled<R> {
+        *self.settled
     }
 }
 
 pin_project_lite::pin_project! {
-    /// The future of [`Render`]: late texts, then the inner service's readiness, then its own call.
+    /// The future of [`Render`]: late texts, then what must be stored, then the inner service's readiness and its own call.
     #[must_use = "futures do nothing unless polled"]
     pub struct Rendering<S, W, R>
     where
@@ -118,12 +156,13 @@ pin_project_lite::pin_project! {
         S: Service<R>,
     {
         Joining { request: Option<PromptRequest<R>>, join: Join, inner: Option<S>, wire: W },
+        Storing { stored: Option<Stored<R>>, inner: Option<S>, wire: W },
         Readying { request: Option<R>, inner: S },
         Calling { #[pin] call: S::Future },
     }
 }
 
-impl<S: Service<R>, W: Wire<R>, R> Future for Rendering<S, W, R> {
+impl<S: Service<R>, W: Wire<R> + Clone, R> Future for Rendering<S, W, R> {
     type Output = Result<S::Response, S::Error>;
     fn poll(self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<Self::Output> {
         const ONCE: &str = "taken once, on leaving this state";
@@ -132,8 +171,16 @@ impl<S: Service<R>, W: Wire<R>, R> Future for Rendering<S, W, R> {
             let next = match state.as_mut().project() {
                 Projected::Joining { request, join, inner, wire } => {
                     let entries = ready!(join.poll(cx));
-                    let request = request.take().expect(ONCE).render(wire, &entries);
-                    State::Readying { request: Some(request), inner: inner.take().expect(ONCE) }
+                    let settled = request.take().expect(ONCE).settle(entries);
+                    match Stored::of(settled) {
+                        Ok(settled) => State::Readying { request: Some(settled.write(wire)), inner: inner.take().expect(ONCE) },
+                        Err(stored) => State::Storing { stored: Some(stored), inner: inner.take(), wire: wire.clone() },
+                    }
+                }
+                Projected::Storing { stored, inner, wire } => {
+                    ready!(stored.as_mut().expect(ONCE).poll(wire, cx));
+                    let settled = stored.take().expect(ONCE).into_settled();
+                    State::Readying { request: Some(settled.write(wire)), inner: inner.take().expect(ONCE) }
                 }
                 Projected::Readying { request, inner } => {
                     ready!(inner.poll_ready(cx))?;

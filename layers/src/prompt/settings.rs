@@ -8,6 +8,7 @@ use crate::text::{EstimatedTokens, TokenCounter};
 use crate::wire::Conversation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Where text of the repository stands that is there at the conversation's start (`context.repository_text`).
@@ -51,6 +52,7 @@ pub struct Settings {
     pub(crate) repository_text: RepositoryText,
     pub(crate) context: Context,
     pub(crate) is_per_call: bool,
+    pub(crate) preview_max_chars: usize,
     pub(super) observer: Option<Observer>,
 }
 
@@ -64,6 +66,7 @@ impl Default for Settings {
             repository_text: RepositoryText::default(),
             context: Context::default(),
             is_per_call: false,
+            preview_max_chars: 2000,
             observer: None,
         }
     }
@@ -88,6 +91,11 @@ impl Settings {
     /// Where text of the repository stands.
     pub fn repository_text(mut self, place: RepositoryText) -> Self {
         self.repository_text = place;
+        self
+    }
+    /// Characters of a skill's body that the event of its loading shows (`skills.preview_max_chars`); 2,000 unless told otherwise.
+    pub fn preview_max_chars(mut self, max: NonZeroUsize) -> Self {
+        self.preview_max_chars = max.get();
         self
     }
     /// What the host says of every request of a stack that is bound to one conversation.

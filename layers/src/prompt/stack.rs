@@ -2,7 +2,7 @@
 
 use super::add::Add;
 use super::open::{Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
-use super::render::{Join, Render, RenderLayer};
+use super::render::{Join, Render, RenderLayer, Stored};
 use super::turn::{Contribute, Prompt, Turn};
 use super::{Context, Settings};
 use crate::wire::Wire;
@@ -106,7 +106,14 @@ impl<W> PromptStack<W> {
     {
         let mut join = Join::of(&mut request);
         let entries = poll_fn(|cx| join.poll(cx)).await;
-        request.render(&self.wire, &entries)
+        let settled = match Stored::of(request.settle(entries)) {
+            Ok(settled) => settled,
+            Err(mut stored) => {
+                poll_fn(|cx| stored.poll(&self.wire, cx)).await;
+                stored.into_settled()
+            }
+        };
+        settled.write(&self.wire)
     }
 }
 

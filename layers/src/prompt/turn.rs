@@ -153,6 +153,8 @@ pub struct Turn {
     /// In force where this request goes on from.
     pub(crate) inherited: ActiveSkills,
     pub(crate) may_activate: bool,
+    /// The host gave the session.
+    pub(crate) is_named: bool,
 }
 
 impl Turn {
@@ -252,12 +254,10 @@ impl Prompt {
             self.slots.push(Slot::Ready(Entry::DescribesTool { name: name.into(), change }));
         }
     }
-    /// Proposes how much of each tool result is sent. Part of the session from its start: the closure runs in no other round. The first layer's
-    /// stands.
-    pub fn bound_tool_output(&mut self, bound: impl FnOnce() -> ToolOutputBound) {
-        if self.round == Round::Start {
-            self.slots.push(Slot::Ready(Entry::BoundsToolOutput(bound())));
-        }
+    /// Proposes how much of each tool result is sent. The numbers are part of the session from its start; the archive is asked for each request. The
+    /// first layer's stands.
+    pub fn bound_tool_output(&mut self, bound: ToolOutputBound) {
+        self.slots.push(Slot::Ready(Entry::BoundsToolOutput(bound)));
     }
     /// Reports something in the manifest.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {

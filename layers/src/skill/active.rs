@@ -45,6 +45,12 @@ impl ActiveSkill {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ActiveSkills(Arc<Vec<ActiveSkill>>);
 
+impl FromIterator<ActiveSkill> for ActiveSkills {
+    fn from_iter<T: IntoIterator<Item = ActiveSkill>>(skills: T) -> Self {
+        Self(Arc::new(Vec::from_iter(skills)))
+    }
+}
+
 impl ActiveSkills {
     pub(crate) fn contains(&self, id: &str) -> bool {
         self.0.iter().any(|skill| skill.id.as_str() == id)

@@ -26,7 +26,7 @@ pub enum TextMode {
 /// assert_eq!(change.apply("Runs a command."), "Slow.\n\nRuns a command.\n\nAsk first.");
 /// assert_eq!(change.apply(&change.apply("Runs a command.")), change.apply("Runs a command."));
 /// ```
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct TextChange {
     before: String,
     instead: Option<String>,

@@ -1,7 +1,10 @@
 //! The view that all wires share: what anchors are made of, and what layers see of the caller's words.
 
+use serde::{Deserialize, Serialize};
+
 /// Who speaks.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The user.
     #[default]

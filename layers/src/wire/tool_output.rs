@@ -8,6 +8,7 @@
 //! | any other object | its JSON text; if it is over the bound, it becomes `{"output": ".."}` with that text cut |
 
 use crate::text::{Limit, MiddleCut, Room, cut_middle};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -28,13 +29,14 @@ impl<F: Fn(&str) -> Option<String> + Send + Sync> ToolOutputArchive for F {
 
 /// How much of each tool result is sent, in characters; head and tail stay. Part of the session from its start, so that an old result is cut in
 /// later requests as it was in the first.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ToolOutputBound {
     /// Of a result; `None`: all of it.
     pub max_chars: Option<NonZeroUsize>,
     /// Of the arguments of a past call that are no JSON where JSON is due. Arguments that are structured are never cut.
     pub max_malformed_argument_chars: Option<NonZeroUsize>,
-    /// Where results are kept whole.
+    /// Where results are kept whole. No part of the session: it is asked anew for each request.
+    #[serde(skip)]
     pub archive: Option<Arc<dyn ToolOutputArchive>>,
 }
 

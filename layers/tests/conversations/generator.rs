@@ -138,6 +138,9 @@ impl Run {
     }
 
     pub(crate) fn step(&mut self) -> Result<(), String> {
+        if self.rng.chance(15) {
+            self.restart();
+        }
         self.drift();
         self.host_switches_skills();
         if self.branches[0].is_empty() {

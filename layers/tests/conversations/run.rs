@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{PromptStack, RepositoryText, Session, Settings, SystemPromptLayer};
+use tower_prompt_layers::{PromptStack, RepositoryText, Session, SessionEvent, Settings, SystemPromptLayer};
 
 /// Where a conversation goes over several, their views are equal.
 const FORMATS: [&[Format]; 7] = [
@@ -38,6 +38,8 @@ pub(crate) struct Settled {
 pub(crate) struct Run {
     pub(crate) rng: Rng,
     pub(crate) session: Session,
+    /// All that happened to it, as lines of JSON.
+    pub(crate) events: Arc<Mutex<Vec<String>>>,
     pub(crate) is_limited: bool,
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) stack: PromptStack<ByModel>,
@@ -61,7 +63,20 @@ pub(crate) struct Run {
     pub(crate) log: Vec<String>,
 }
 
+/// Writes down what happens from now on.
+fn kept(session: Session, events: &Arc<Mutex<Vec<String>>>) -> Session {
+    let events = events.clone();
+    session.on_event(move |event: &SessionEvent| events.lock().unwrap().push(serde_json::to_string(event).unwrap()))
+}
+
 impl Run {
+    /// The program ends, and another goes on with what was written down.
+    pub(crate) fn restart(&mut self) {
+        let events: Vec<SessionEvent> =
+            self.events.lock().unwrap().iter().map(|line| serde_json::from_str(line).expect("an event is read back")).collect();
+        self.session = kept(Session::replay(events).expect("its own events"), &self.events);
+        self.log.push("the program was started anew".to_owned());
+    }
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Rng(seed);
         let world = Arc::new(Mutex::new(World::default()));
@@ -79,8 +94,11 @@ impl Run {
             .with(facts(world.clone()))
             .with(SystemPromptLayer::replaced("BASE"));
         let formats = rng.pick(&FORMATS).to_vec();
+        let events = Arc::default();
+        let session = if is_limited { Session::with_max_places(NonZeroUsize::new(5).unwrap()) } else { Session::new() };
         Self {
-            session: if is_limited { Session::with_max_places(NonZeroUsize::new(5).unwrap()) } else { Session::new() },
+            session: kept(session, &events),
+            events,
             is_limited,
             stack,
             world,

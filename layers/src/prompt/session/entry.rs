@@ -4,14 +4,15 @@ use super::places::Anchor;
 use super::state::State;
 use crate::prompt::fragment::FragmentId;
 use crate::prompt::manifest::RenderedFragment;
-use crate::skill::ActiveSkills;
+use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
 use crate::wire::{Conversation, Role, ToolOutputBound};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A value as it was told.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Value {
     pub(super) text: Arc<str>,
     /// The rebase behind which it was told: a change is told against nothing that a rebase took away.
@@ -21,6 +22,10 @@ pub(super) struct Value {
 }
 
 impl Value {
+    /// The same, with one copy of its text.
+    pub(super) fn with(self, state: &mut State) -> Self {
+        Self { text: state.intern(&self.text), ..self }
+    }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
         Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
     }
@@ -43,14 +48,17 @@ impl Told {
     }
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct System {
     pub(super) text: Arc<str>,
+    #[serde(default)]
     pub(super) as_developer: bool,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
     /// What becomes of the caller's tools, and of what they print.
+    #[serde(default)]
     pub(super) tool_descriptions: Arc<BTreeMap<String, TextChange>>,
+    #[serde(default)]
     pub(super) tool_output: Option<ToolOutputBound>,
 }
 
@@ -66,9 +74,11 @@ pub(super) struct Entry {
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
     pub(super) active: ActiveSkills,
-    /// What the memory holds for this entry: the places since its parent, and its own text behind its message.
+    /// Of the message that it stands behind.
+    pub(super) message: u128,
+    /// What the memory holds for this entry: the places since its parent, and its texts behind that message, now and before a purge.
     pub(super) read: Vec<Anchor>,
-    pub(super) sent: Option<u128>,
+    pub(super) sent: Vec<u128>,
     pub(super) made: u64,
     pub(super) used: u64,
 }
@@ -88,4 +98,6 @@ pub(super) struct NewEntry {
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
     pub(super) active: ActiveSkills,
+    /// Of these, those that come into force here.
+    pub(super) activated: Vec<SkillId>,
 }

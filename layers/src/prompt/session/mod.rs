@@ -1,6 +1,9 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
 mod entry;
+mod event;
+mod evict;
+mod journal;
 mod places;
 mod said;
 mod settle;
@@ -8,9 +11,12 @@ mod state;
 
 use super::manifest::Manifest;
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
-use crate::skill::{ActiveSkill, SkillId};
+use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
 pub(crate) use entry::Told;
+pub use event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText};
+pub(crate) use journal::Commit;
+pub use journal::{Appending, EventSink, JournalError, LoadingEvents, ReplayError, SessionJournal};
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;
@@ -53,9 +59,50 @@ impl Session {
     pub fn with_max_places(places: NonZeroUsize) -> Self {
         Self(Arc::new(Mutex::new(State::new(AnchorKey::random(), places.get()))))
     }
-    /// Settling on the copy leaves this one as it is.
+    /// What these events make of it: see [`on_event`](Self::on_event). The first tells how it was made.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tower_prompt_layers::{Session, SessionEvent, skill::SkillId};
+    ///
+    /// let events: Arc<Mutex<Vec<SessionEvent>>> = Arc::default();
+    /// let kept = events.clone();
+    /// let session = Session::new().on_event(move |event: &SessionEvent| kept.lock().unwrap().push(event.clone()));
+    /// session.activate(SkillId::new("rust")?, None);
+    ///
+    /// let again = Session::replay(events.lock().unwrap().clone())?;
+    /// assert_eq!(again.active_by_host(), session.active_by_host());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replay(events: impl IntoIterator<Item = SessionEvent>) -> Result<Self, ReplayError> {
+        Ok(Self(Arc::new(Mutex::new(State::replay(events)?))))
+    }
+    /// Tells this sink of all events: of how it was made, and of each that comes.
+    pub fn on_event(self, sink: impl EventSink + 'static) -> Self {
+        self.lock().record.add_sink(Arc::new(sink));
+        self
+    }
+    /// Stores its events here before each request that brings some is sent. For a session that is new, or whose events come from this journal.
+    pub fn stored_in(self, journal: impl SessionJournal + 'static) -> Self {
+        self.lock().record.set_journal(Arc::new(journal));
+        self
+    }
+    /// Stores what has happened so far, such as an activation behind which no request comes. Without a journal there is nothing to do.
+    pub async fn store(&self) -> Result<(), JournalError> {
+        match Commit::of(self) {
+            Some(commit) => commit.await,
+            None => Ok(()),
+        }
+    }
+    /// Settling on the copy leaves this one as it is. What happens to the copy is told and stored nowhere.
     pub fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.lock().clone())))
+    }
+    /// A conversation that begins here, such as a sub-agent's: nothing was said in it, and the skills that the host activated are in force.
+    pub fn child(&self) -> Self {
+        let child = Self::new();
+        self.active_by_host().into_iter().for_each(|skill| child.lock().activate(skill));
+        child
     }
     /// How many places it keeps.
     pub fn places(&self) -> usize {
@@ -72,6 +119,25 @@ impl Session {
     /// The skills that the host activated, in order.
     pub fn active_by_host(&self) -> Vec<ActiveSkill> {
         self.lock().active_by_host().to_vec()
+    }
+    /// Switches a skill off, and takes its body out of all that was sent: a break of the cached prefix, which the next request's manifest reports.
+    /// Whether there was a body.
+    pub fn purge(&self, skill: &SkillId) -> bool {
+        self.lock().purge(skill)
+    }
+    /// The user took up the suggestion of a skill: it comes into force.
+    pub fn accept_suggestion(&self, skill: SkillId) {
+        let mut state = self.lock();
+        state.happens(SessionEvent::SuggestionAccepted { id: skill.clone() });
+        state.activate(ActiveSkill { id: skill, arguments: None, mode: SkillActivationMode::Suggested });
+    }
+    /// The user wants to hear no more of a skill: it is not suggested again.
+    pub fn dismiss_suggestion(&self, skill: &SkillId) {
+        self.lock().happens(SessionEvent::SuggestionDismissed { id: skill.clone() });
+    }
+    /// Whether the user wants to hear no more of a skill.
+    pub fn is_dismissed(&self, skill: &SkillId) -> bool {
+        self.lock().dismissed.contains(skill)
     }
     /// The next request renders the system prompt anew; what stands at places stays. Breaks the cached prefix, once.
     pub fn rebase(&self) {
@@ -119,7 +185,7 @@ impl Session {
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
+        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate, is_named }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

@@ -3,18 +3,21 @@
 //! Callers send their history as it was, or as we sent it, or in part as one and in part as the other. All must give the same anchors, and what a
 //! user pasted must stay the user's even where it equals a text of ours. One hash pass over the messages.
 
+use super::event::hex;
 use crate::prompt::fragment::Trust;
 use crate::wire::{Conversation, GAP, Message, Removal, Role, Spot};
+use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// Of all messages up to a place.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Anchor(u128);
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Anchor(#[serde(with = "hex")] u128);
 
 /// Of one message, or of a message and our text behind it.
-type Digest = u128;
+pub(crate) type Digest = u128;
 
 /// Behind a user message, or behind a run of tool results.
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) role: Role,
     pub(crate) at: usize,
     pub(crate) spot: Spot,
-    message: Digest,
+    pub(crate) message: Digest,
 }
 
 impl Place {
@@ -42,8 +45,9 @@ struct Read {
 
 /// What is hashed is hashed with a key, so that no text can be made to look like another.
 /// Sessions of one key can be looked up by how their conversations begin.
-#[derive(Clone, Copy)]
-pub struct AnchorKey([u8; 16]);
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AnchorKey(#[serde(with = "hex")] u128);
 
 impl std::fmt::Debug for AnchorKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -59,20 +63,20 @@ impl AnchorKey {
     /// A new key, which no one can guess.
     #[must_use]
     pub fn random() -> Self {
-        let half = || RandomState::new().hash_one(0).to_le_bytes();
-        let mut key = [0; 16];
-        key[..8].copy_from_slice(&half());
-        key[8..].copy_from_slice(&half());
-        Self(key)
+        let half = || u128::from(RandomState::new().hash_one(0));
+        Self(half() << 64 | half())
+    }
+    fn hasher(&self) -> SipHasher13 {
+        SipHasher13::new_with_key(&self.0.to_le_bytes())
     }
     fn digest(&self, value: impl Hash) -> Digest {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
+        let mut hasher = self.hasher();
         value.hash(&mut hasher);
         hasher.finish128().as_u128()
     }
     /// Left out is what callers change along the way: ids, the content of results, thinking, blanks at the end, the form of a single text.
     fn message(&self, message: &Message) -> Digest {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
+        let mut hasher = self.hasher();
         message.role.hash(&mut hasher);
         for text in message.texts.iter().map(|part| part.text.trim_end()).filter(|text| !text.is_empty()) {
             (b't', text).hash(&mut hasher);
@@ -139,9 +143,9 @@ impl Memory {
     pub(crate) fn forget_read(&mut self, anchor: Anchor) {
         release(&mut self.read, &anchor);
     }
-    /// Notes that `text` was sent behind `place`; what is returned forgets it again.
-    pub(crate) fn remember_sent(&mut self, place: &Place, text: &str) -> u128 {
-        let pair = self.pair(place.message, text);
+    /// Notes that `text` was sent behind a message; what is returned forgets it again.
+    pub(crate) fn remember_sent(&mut self, message: Digest, text: &str) -> u128 {
+        let pair = self.pair(message, text);
         *self.sent.entry(pair).or_default() += 1;
         pair
     }

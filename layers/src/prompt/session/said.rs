@@ -2,13 +2,14 @@
 
 use super::Opened;
 use super::entry::{NewEntry, System, Told, Value, Values};
+use super::event::SessionEvent;
 use super::places::{BLOCK_END, BLOCK_START};
 use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Settings, Turn};
-use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
-use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix};
+use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
+use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix, shorten};
 use crate::wire::{Role, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,8 @@ pub(super) struct Said<'a> {
     pub(super) refused: BTreeSet<FragmentId>,
     /// Limits of fragments that share their room.
     pub(super) shares: BTreeMap<FragmentId, Limit>,
+    /// Of the skills' bodies that are said.
+    pub(super) loaded: Vec<SessionEvent>,
 }
 
 /// A fragment's text, fitted, and what the manifest says of it.
@@ -72,6 +75,7 @@ impl Said<'_> {
             if !text.is_empty() {
                 text.push_str(GAP);
             }
+            self.loads(&piece);
             rendered.push(self.rendered(&piece, &piece.text, text.len()));
             text.push_str(&piece.text);
             self.takes_effect(fragment, turn);
@@ -134,13 +138,15 @@ impl Said<'_> {
                 active.remove(skill);
             }
         }
+        let mut activated = Vec::new();
         for fragment in fragments {
             if let Some(Effect::Activates(skill)) = &fragment.effect {
-                state.switch_on(&skill.id);
+                activated.push(skill.id.clone());
                 active.put(skill.clone());
             }
         }
-        let mut entry = NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active };
+        let mut entry =
+            NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active, activated };
         if opened.tail_takes_text {
             let told = state.told(parent, &turn.conversation);
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
@@ -188,6 +194,7 @@ impl Said<'_> {
             let Some(piece) = self.piece(fragment, &value, fitted) else { continue };
             self.takes_effect(fragment, turn);
             values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
+            self.loads(&piece);
             pieces.push(piece);
         }
         pieces
@@ -216,6 +223,28 @@ impl Said<'_> {
             return None;
         }
         Some(Piece { text, fragment, limit: outcome })
+    }
+
+    /// What the session's log tells of it, beside what is anchored.
+    pub(super) fn happened(&mut self) -> Vec<SessionEvent> {
+        let events = self.events.iter().map(|event| match event {
+            Event::SkillSuggested { id } => SessionEvent::SkillSuggested { id: id.clone() },
+            Event::SkillActivated { id, mode } => {
+                let skill = ActiveSkill { id: id.clone(), arguments: None, mode: *mode };
+                SessionEvent::SkillActivated { skill, everywhere: false }
+            }
+        });
+        events.chain(std::mem::take(&mut self.loaded)).collect()
+    }
+    fn loads(&mut self, piece: &Piece<'_>) {
+        let Some(id) = piece.fragment.id.strip_prefix(ACTIVE_SKILL).and_then(|id| SkillId::new(id).ok()) else { return };
+        self.loaded.push(SessionEvent::SkillContextLoaded {
+            id,
+            source: piece.fragment.source.to_string(),
+            bytes: piece.text.len(),
+            truncated: piece.limit.is_some_and(|limit| limit.cut),
+            preview: shorten(&piece.text, self.settings.preview_max_chars).into_owned(),
+        });
     }
 
     fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {

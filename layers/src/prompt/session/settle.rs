@@ -2,6 +2,7 @@
 
 use super::Opened;
 use super::entry::System;
+use super::event::SessionEvent;
 use super::places::Place;
 use super::said::Said;
 use super::state::State;
@@ -9,9 +10,10 @@ use crate::prompt::fragment::{Entry, Fragment};
 use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, Turn};
 use crate::skill::ExecutionOptions;
-use crate::wire::{Append, Edits, SystemEdit, ToolOutputBound};
+use crate::wire::{Append, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
     let mut said = Said {
@@ -21,6 +23,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         execution: ExecutionOptions::default(),
         refused: BTreeSet::new(),
         shares: BTreeMap::new(),
+        loaded: Vec::new(),
     };
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
@@ -29,12 +32,18 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     if turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start {
         if !state.has_started() {
             let system = said.system(state, entries, &fragments, turn);
-            state.system = Some(system);
+            state.start(system);
         }
         if let Some(here) = opened.places.last() {
             if !state.has_entry(here.anchor) {
                 let entry = said.entry(state, turn, &opened, entries, &fragments);
                 state.insert(&opened.places, entry);
+                if turn.round == Round::Compacted {
+                    state.happens(SessionEvent::Compacted);
+                }
+                for event in said.happened() {
+                    state.happens(event);
+                }
                 settled = true;
             }
             state.note_last(&opened.places);
@@ -54,8 +63,12 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     if let Some(System { tool_descriptions, tool_output, .. }) = &state.system {
         described_tools.extend(turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned());
         edits.tool_descriptions.clone_from(tool_descriptions);
-        edits.tool_output.clone_from(tool_output);
+        edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
         cut_outputs = tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default();
+    }
+    for skill in std::mem::take(&mut state.purged) {
+        let message = format!("the body of `{skill}` was taken out of what had been sent: the cached prefix ends there");
+        said.diagnostics.push(Diagnostic::warning("prefix-rewritten", message));
     }
     if let Some(largest) = cut_outputs.iter().max_by_key(|output: &&CutOutput| output.chars) {
         let message =
@@ -77,6 +90,12 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
     (edits, Manifest { round: turn.round, settled, system_hash, texts, described_tools, cut_outputs, events, execution, diagnostics })
+}
+
+/// Of the layer whose bound stands.
+fn archive(entries: &[Entry]) -> Option<Arc<dyn ToolOutputArchive>> {
+    let bound = entries.iter().find_map(|entry| if let Entry::BoundsToolOutput(bound) = entry { Some(bound) } else { None });
+    bound?.archive.clone()
 }
 
 /// The results that the wire cuts.

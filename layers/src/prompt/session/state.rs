@@ -1,31 +1,22 @@
 //! What a session keeps: its system prompt, and the entries of its places.
 //!
 //! A branch is an entry and its parents: what it was told and what is in force there is what these say. So edited, regenerated and forked
-//! histories never mix.
+//! histories never mix. All that changes it is an event: see [`State::happens`].
 
 use super::entry::{Entry, NewEntry, System, Told, Values};
+use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
+use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
 use crate::prompt::{Context, Purpose, Round};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::wire::{Conversation, HeldHistory, Role};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
 
 /// Former system prompts that are still taken off what a caller kept.
 const FORMER_SYSTEMS: usize = 8;
 /// Response ids that are remembered, each with the place that it names.
 const BOOKMARKS: usize = 1024;
-
-/// A history that the provider holds under a name.
-#[derive(Clone)]
-struct Held {
-    /// As a hash: a name may be long (all tokens of a history).
-    name: Anchor,
-    /// What a request that names it goes on from.
-    at: Anchor,
-    /// The last request that named it: where it went on from, and the place that it settled.
-    last: Option<(Anchor, Anchor)>,
-}
 
 #[derive(Clone)]
 pub(super) struct State {
@@ -34,9 +25,9 @@ pub(super) struct State {
     pub(super) former_systems: Vec<Arc<str>>,
     /// How often the system prompt was rebased.
     pub(super) base: u32,
-    entries: HashMap<Anchor, Entry>,
+    pub(super) entries: HashMap<Anchor, Entry>,
     /// The place of the last request, and how many places that request had.
-    last: Option<Anchor>,
+    pub(super) last: Option<Anchor>,
     last_places: usize,
     /// Activated by the host, for all branches, and when each was.
     by_host: ActiveSkills,
@@ -45,15 +36,25 @@ pub(super) struct State {
     words: u64,
     /// Switched off while requests may be under way that still count on it.
     switched_off: HashMap<SkillId, u64>,
-    /// Where histories stand that the provider holds, the oldest first.
-    bookmarks: Vec<Held>,
-    values: HashMap<u64, Vec<Weak<str>>>,
-    max_places: usize,
+    /// Suggestions that the user wants to hear no more of.
+    pub(super) dismissed: BTreeSet<SkillId>,
+    /// Taken out of what was sent since the last request.
+    pub(super) purged: Vec<SkillId>,
+    /// Where histories stand that the provider holds, the oldest first. Names are hashes: one may be long (all tokens of a history).
+    bookmarks: Vec<NamedHistory>,
+    pub(super) values: HashMap<u64, Vec<Weak<str>>>,
+    pub(super) max_places: usize,
     clock: u64,
+    pub(super) record: Record,
 }
 
 impl State {
     pub(super) fn new(key: AnchorKey, max_places: usize) -> Self {
+        let mut state = Self::blank(key, max_places);
+        state.record.begins_with(SessionEvent::Started(Beginning { version: VERSION, key, max_places }));
+        state
+    }
+    fn blank(key: AnchorKey, max_places: usize) -> Self {
         Self {
             memory: Memory::new(key),
             system: None,
@@ -66,32 +67,87 @@ impl State {
             activated: HashMap::new(),
             words: 0,
             switched_off: HashMap::new(),
+            dismissed: BTreeSet::new(),
+            purged: Vec::new(),
             bookmarks: Vec::new(),
             values: HashMap::new(),
             max_places,
             clock: 0,
+            record: Record::default(),
+        }
+    }
+    /// What these events make of it. The first tells how it was made.
+    pub(super) fn replay(events: impl IntoIterator<Item = SessionEvent>) -> Result<Self, ReplayError> {
+        let mut events = events.into_iter();
+        let mut state = match events.next() {
+            Some(SessionEvent::Started(Beginning { version: VERSION, key, max_places })) => Self::blank(key, max_places),
+            Some(SessionEvent::Started(Beginning { version, .. })) => return Err(ReplayError::Version(version)),
+            Some(_) => return Err(ReplayError::NoBeginning),
+            None => return Err(ReplayError::Empty),
+        };
+        let mut count = 1;
+        for event in events {
+            state.apply(&event);
+            count += 1;
+        }
+        state.record.holds(count);
+        Ok(state)
+    }
+
+    /// Changes it, and keeps what did for whoever stores it.
+    pub(super) fn happens(&mut self, event: SessionEvent) {
+        self.apply(&event);
+        self.record.push(event);
+    }
+    /// All changes but those of use: which places were used last is not kept.
+    fn apply(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::Started(_) => {}
+            SessionEvent::SystemRendered(SystemText { system }) => self.system = Some(system.clone()),
+            SessionEvent::TextAnchored(text) => self.anchored(text),
+            SessionEvent::PlaceRevisited(visit) => (self.last, self.last_places) = (visit.anchor, visit.places),
+            SessionEvent::PlacesForgotten(ForgottenPlaces { anchors }) => anchors.iter().for_each(|anchor| self.remove(*anchor)),
+            SessionEvent::Rebased => self.rebased(),
+            SessionEvent::Purged { skill } => self.purged(skill),
+            SessionEvent::HistoryNamed(history) => self.named(*history),
+            SessionEvent::SkillActivated { skill, everywhere: true } => {
+                self.switched_off.remove(&skill.id);
+                self.words += 1;
+                self.activated.insert(skill.id.clone(), self.words);
+                self.by_host.put(skill.clone());
+            }
+            SessionEvent::SkillDeactivated { id } => {
+                self.by_host.remove(id);
+                self.activated.remove(id);
+                self.entries.values_mut().for_each(|entry| entry.active.remove(id));
+                self.words += 1;
+                self.switched_off.insert(id.clone(), self.words);
+            }
+            SessionEvent::SkillInvocationFailed { id } => {
+                self.by_host.remove(id);
+                self.activated.remove(id);
+            }
+            SessionEvent::SuggestionDismissed { id } => drop(self.dismissed.insert(id.clone())),
+            SessionEvent::SuggestionAccepted { id } => drop(self.dismissed.remove(id)),
+            SessionEvent::Compacted
+            | SessionEvent::SkillSuggested { .. }
+            | SessionEvent::SkillActivated { .. }
+            | SessionEvent::SkillContextLoaded { .. }
+            | SessionEvent::InvariantsSelected { .. } => {}
         }
     }
 
     // ---- what the host says
 
     pub(super) fn activate(&mut self, skill: ActiveSkill) {
-        self.switched_off.remove(&skill.id);
-        self.words += 1;
-        self.activated.insert(skill.id.clone(), self.words);
-        self.by_host.put(skill);
+        self.happens(SessionEvent::SkillActivated { skill, everywhere: true });
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
-        self.by_host.remove(skill);
-        self.activated.remove(skill);
-        self.entries.values_mut().for_each(|entry| entry.active.remove(skill));
-        self.words += 1;
-        self.switched_off.insert(skill.clone(), self.words);
+        self.happens(SessionEvent::SkillDeactivated { id: skill.clone() });
     }
-    /// An activation by the host that came to nothing.
+    /// An activation that came to nothing.
     pub(super) fn drop_activation(&mut self, skill: &SkillId) {
-        self.by_host.remove(skill);
-        self.activated.remove(skill);
+        self.happens(SessionEvent::SkillInvocationFailed { id: skill.clone() });
     }
     /// A moment among what the host says.
     pub(super) fn now(&self) -> u64 {
@@ -101,21 +157,39 @@ impl State {
         self.by_host.as_slice()
     }
     pub(super) fn rebase(&mut self) {
+        if self.system.is_some() {
+            self.happens(SessionEvent::Rebased);
+        }
+    }
+    fn rebased(&mut self) {
         if let Some(system) = self.system.take() {
             self.base += 1;
-            if self.former_systems.len() == FORMER_SYSTEMS {
-                self.former_systems.remove(0);
-            }
-            self.former_systems.push(system.text);
+            self.keep_former_system(system.text);
         }
+    }
+    pub(super) fn keep_former_system(&mut self, text: Arc<str>) {
+        if self.former_systems.len() == FORMER_SYSTEMS {
+            self.former_systems.remove(0);
+        }
+        self.former_systems.push(text);
     }
     pub(super) fn bind(&mut self, name: &str, at: Anchor) {
         let name = self.memory.key.named(name);
-        self.bookmarks.retain(|held| held.name != name);
+        self.happens(SessionEvent::HistoryNamed(NamedHistory { name, at, last: None }));
+    }
+    /// Named anew, it stands behind the others.
+    fn named(&mut self, history: NamedHistory) {
+        if history.last.is_some()
+            && let Some(known) = self.bookmarks.iter_mut().find(|known| known.name == history.name)
+        {
+            *known = history;
+            return;
+        }
+        self.bookmarks.retain(|known| known.name != history.name);
         if self.bookmarks.len() == BOOKMARKS {
             self.bookmarks.remove(0);
         }
-        self.bookmarks.push(Held { name, at, last: None });
+        self.bookmarks.push(history);
     }
     /// Where a history goes on that the provider holds: behind what the host said of it, else behind the place settled last. One that grows under
     /// its name goes on behind its own last place, but for the same request again, which is at the place where it was.
@@ -137,8 +211,10 @@ impl State {
     /// A request that goes on from `seed`, in the history of this name, was settled at `place`.
     pub(super) fn note_held(&mut self, name: &str, seed: Anchor, place: Anchor) {
         let name = self.memory.key.named(name);
-        if let Some(held) = self.bookmarks.iter_mut().find(|held| held.name == name) {
-            held.last = Some((seed, place));
+        let last = Some((seed, place));
+        if let Some(known) = self.bookmarks.iter().find(|known| known.name == name && known.last != last) {
+            let history = NamedHistory { last, ..*known };
+            self.happens(SessionEvent::HistoryNamed(history));
         }
     }
 
@@ -221,9 +297,6 @@ impl State {
     pub(super) fn is_switched_off_since(&self, skill: &SkillId, opened: u64) -> bool {
         self.switched_off.get(skill).is_some_and(|at| *at > opened)
     }
-    pub(super) fn switch_on(&mut self, skill: &SkillId) {
-        self.switched_off.remove(skill);
-    }
 
     // ---- what comes in
 
@@ -242,21 +315,46 @@ impl State {
         value
     }
 
+    pub(super) fn start(&mut self, system: System) {
+        self.happens(SessionEvent::SystemRendered(SystemText { system }));
+    }
     pub(super) fn insert(&mut self, places: &[Place], entry: NewEntry) {
         let Some(here) = places.last() else { return };
         let since_parent = places.iter().rev().map(|place| place.anchor).take_while(|anchor| Some(*anchor) != entry.parent);
-        let read: Vec<Anchor> = since_parent.collect();
-        read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
-        let sent = (!entry.text.is_empty()).then(|| self.memory.remember_sent(here, &entry.text));
-        let NewEntry { parent, opened, text, fragments, values, active } = entry;
+        let NewEntry { parent, opened, text, fragments, values, active, activated } = entry;
+        self.happens(SessionEvent::TextAnchored(AnchoredText {
+            anchor: here.anchor,
+            parent,
+            role: here.role,
+            text,
+            fragments,
+            values,
+            active: active.into_vec(),
+            activated,
+            opened,
+            read: since_parent.collect(),
+            message: here.message,
+            places: places.len(),
+        }));
+    }
+    fn anchored(&mut self, said: &AnchoredText) {
+        said.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
+        let sent = (!said.text.is_empty()).then(|| self.memory.remember_sent(said.message, &said.text)).into_iter().collect();
+        said.activated.iter().for_each(|skill| drop(self.switched_off.remove(skill)));
+        let AnchoredText { anchor, parent, role, text, fragments, opened, read, message, places, .. } = said.clone();
+        let values = said.values.iter().map(|(id, value)| (id.clone(), value.clone().map(|value| value.with(self)))).collect();
+        let active = said.active.iter().cloned().collect();
         let (made, used) = (self.clock, self.clock);
-        self.entries
-            .insert(here.anchor, Entry { parent, opened, role: here.role, text, fragments, values, active, read, sent, made, used });
+        self.entries.insert(anchor, Entry { parent, opened, role, text, fragments, values, active, message, read, sent, made, used });
+        (self.last, self.last_places) = (Some(anchor), places);
     }
 
+    /// The place of the last request, and how many places that request had.
     pub(super) fn note_last(&mut self, places: &[Place]) {
-        self.last = places.last().map(|here| here.anchor);
-        self.last_places = places.len();
+        let visit = Revisit { anchor: places.last().map(|here| here.anchor), places: places.len() };
+        if (visit.anchor, visit.places) != (self.last, self.last_places) {
+            self.happens(SessionEvent::PlaceRevisited(visit));
+        }
     }
 
     /// The branch of the newest entry that a request holds was used now.
@@ -267,42 +365,5 @@ impl State {
             entry.used = self.clock;
             next = entry.parent;
         }
-    }
-
-    /// Beyond the bound the longest unused go: leaves off the branch of the last request, then entries that say nothing, whose children get their
-    /// parent. What says something on a branch that goes on stays, so the bound may be passed.
-    pub(super) fn evict(&mut self) {
-        if self.entries.len() <= self.max_places {
-            return;
-        }
-        let live: HashSet<Anchor> = self.branch(self.last).map(|(anchor, _)| anchor).collect();
-        while self.entries.len() > self.max_places {
-            let parents: HashSet<Anchor> = self.entries.values().filter_map(|entry| entry.parent).collect();
-            let oldest = |goes: &dyn Fn(Anchor, &Entry) -> bool| {
-                let all = self.entries.iter().filter(|(anchor, entry)| goes(**anchor, entry));
-                all.min_by_key(|(_, entry)| (entry.used, entry.made)).map(|(anchor, _)| *anchor)
-            };
-            let leaf = oldest(&|anchor, _| !parents.contains(&anchor) && !live.contains(&anchor));
-            let says_nothing = |anchor: Anchor, entry: &Entry| {
-                let parent = entry.parent.and_then(|parent| self.entries.get(&parent));
-                let as_before = parent.is_some_and(|parent| parent.active.same_ids(&entry.active));
-                parents.contains(&anchor) && entry.values.is_empty() && as_before
-            };
-            let Some(goes) = leaf.or_else(|| oldest(&says_nothing)) else { return };
-            self.remove(goes);
-        }
-        self.values.retain(|_, values| values.iter().any(|value| value.strong_count() > 0));
-    }
-
-    /// What is remembered of messages and texts goes with the entry that it belongs to; children take over what stood between.
-    fn remove(&mut self, anchor: Anchor) {
-        let Some(gone) = self.entries.remove(&anchor) else { return };
-        for child in self.entries.values_mut().filter(|entry| entry.parent == Some(anchor)) {
-            child.parent = gone.parent;
-            child.read.extend(&gone.read);
-            gone.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
-        }
-        gone.read.iter().for_each(|anchor| self.memory.forget_read(*anchor));
-        gone.sent.into_iter().for_each(|pair| self.memory.forget_sent(pair));
     }
 }
