@@ -11,3 +11,5 @@ mod composed;
 mod dropped;
 #[path = "services/readiness.rs"]
 mod readiness;
+#[path = "services/stored.rs"]
+mod stored;

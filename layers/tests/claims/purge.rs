@@ -1,0 +1,78 @@
+//! Bodies that a host takes back.
+
+use crate::common::*;
+use tower_prompt_layers::text::Block;
+use tower_prompt_layers::wire::{Anthropic, OpenAiChat, Wire};
+use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, Settings, Tier, Trust, Turn};
+
+/// Bodies in a block of their trust, with a line ahead of them, and a clock.
+fn stack<W: Wire<serde_json::Value>>(wire: W, time: &'static str) -> PromptStack<W> {
+    let bodies = |turn: &Turn, prompt: &mut Prompt| {
+        if !turn.active.is_empty() {
+            prompt.add(Tier::Step, || Fragment::new("active_skills", "HOW TO READ THEM").trust(Trust::Skill));
+        }
+        for skill in &turn.active {
+            let body = || Fragment::new(format!("active_skill:{}", skill.id), Block::new("skill", &format!("BODY OF {}", skill.id)));
+            prompt.add(Tier::Step, || body().trust(Trust::Skill));
+        }
+        prompt.only("active_skill:", turn.active.iter().map(|skill| format!("active_skill:{}", skill.id)));
+    };
+    PromptStack::new(wire, Settings::default()).with(base()).with(bodies).with(clock(time))
+}
+
+fn context(session: &Session) -> Context {
+    Context::default().session(session.clone())
+}
+
+#[tokio::test]
+async fn a_purged_body_leaves_what_was_sent_and_the_rest_stays() {
+    let session = Session::new();
+    for skill in ["rust", "sql"] {
+        session.activate(id(skill), None);
+    }
+    let mut history = vec![user("one")];
+    let stack = stack(OpenAiChat, "1");
+    let first = stack.assemble(body(&history), context(&session)).await;
+    assert!(last(&first).contains("BODY OF rust") && last(&first).contains("BODY OF sql"));
+
+    assert!(session.purge(&id("rust")));
+    let report = Report::default();
+    history.extend([says("a"), user("two")]);
+    let second = stack.assemble(body(&history), context(&session).report(report.clone())).await;
+    let skills = "<context origin=\"skill\">\nHOW TO READ THEM\n<skill>\nBODY OF sql\n</skill>\n</context>";
+    assert_eq!(texts(&second)[1], format!("{}\n{skills}", behind("one", "1")));
+    assert_eq!(report.manifest().unwrap().diagnostics[0].code, "prefix-rewritten");
+    // Its manifest is exact all the same.
+    for (text, fragment) in report.manifest().unwrap().texts.iter().flat_map(|text| text.fragments.iter().map(move |f| (text, f))) {
+        let said = &text.text[fragment.offset..fragment.offset + fragment.bytes];
+        assert_eq!(tower_prompt_layers::ContentHash::of(said), fragment.hash, "{}", fragment.id);
+    }
+    // Kept as it was sent, before or behind the purge, it is the same conversation.
+    for kept in [&first, &second] {
+        let history = [&messages(kept)[..2], &history[1..]].concat();
+        assert_eq!(stack.assemble(body(&history), context(&session)).await, second);
+    }
+
+    assert!(session.purge(&id("sql")));
+    let third = stack.assemble(body(&history), context(&session)).await;
+    assert_eq!(texts(&third)[1], behind("one", "1"), "without bodies, nothing stands ahead of them");
+    assert!(!session.purge(&id("sql")), "there is nothing to take back");
+}
+
+#[tokio::test]
+async fn a_text_of_bodies_alone_goes_whole() {
+    let session = Session::new();
+    let stack = stack(Anthropic, "1");
+    let mut history = vec![user("one")];
+    stack.assemble(body(&history), context(&session)).await;
+    session.activate(id("rust"), None);
+    history.extend([says("a"), user("two")]);
+    let with = stack.assemble(body(&history), context(&session)).await;
+    assert!(last(&with).contains("BODY OF rust"));
+    session.purge(&id("rust"));
+    let without = stack.assemble(body(&history), context(&session)).await;
+    assert_eq!(last(&without), "two");
+    let events = [says("b"), user("three")];
+    let next = stack.assemble(body(&[history, events.to_vec()].concat()), context(&session)).await;
+    assert_eq!(last(&next), "three", "nothing is said to be gone that does not stand there");
+}
