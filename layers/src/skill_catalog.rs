@@ -60,6 +60,10 @@ impl Contribute for SkillCatalogLayer {
         if !prompt.round().collects(Tier::Session) {
             return;
         }
+        // Silence: what a conversation was told under another provider stays.
+        if turn.provider().is_some_and(|provider| self.options.without_for.contains(provider)) {
+            return;
+        }
         let (Some(catalog), found) = self.catalog(&turn.skills) else { return prompt.gone(SKILL_CATALOG) };
         found.iter().for_each(|diagnostic| prompt.diagnose(diagnostic.clone()));
         let limit = self.options.max_bytes.map_or(Limit::None, |max| Limit::Bytes(max.get()));

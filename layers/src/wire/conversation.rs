@@ -108,6 +108,8 @@ pub struct Conversation {
     pub speaks_as_developer: bool,
     /// The model that the request names.
     pub model: Option<String>,
+    /// The provider, as hosts name it, where no other speaks this format.
+    pub provider: Option<&'static str>,
 }
 
 impl Conversation {

@@ -20,6 +20,9 @@ pub struct OllamaChat;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OllamaGenerate;
 
+/// Who speaks these formats, and no other.
+const PROVIDER: &str = "ollama";
+
 /// Content is a string here; a list comes from clients of other formats.
 const PARTS: Parts = Parts { kind: Some("text") };
 
@@ -33,7 +36,7 @@ impl Wire<Value> for OllamaChat {
         if !json::is_list_of_objects(request, "messages") || json::list(request, "messages").is_empty() {
             return Conversation::foreign();
         }
-        let mut conversation = Conversation { model: json::model(request), ..Conversation::default() };
+        let mut conversation = Conversation { model: json::model(request), provider: Some(PROVIDER), ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
             match json::text(message, "role") {
@@ -94,6 +97,7 @@ impl Wire<Value> for OllamaGenerate {
             messages: vec![message],
             held_by_provider: held.map(|tokens| HeldHistory::Fixed(json::canonical(tokens))),
             model: json::model(request),
+            provider: Some(PROVIDER),
             ..Conversation::default()
         }
     }
