@@ -4,13 +4,15 @@ mod new;
 mod validate;
 
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable, within_columns};
-use super::workspace::{WorkspaceOptions, skill_id, wait};
+use super::workspace::{LOOKING, WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
+use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
 use crate::layers::text::escape;
 use crate::skills::{DiscoveryOptions, FolderSkills, Root};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
@@ -77,23 +79,24 @@ impl Skills {
 
 impl List {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots()? };
-        let list = skills.snapshot().list();
+        let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots(terminal)? };
+        let snapshot = skills.snapshot();
+        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), diagnostics: snapshot.findings() };
         if self.json {
-            return Ok(terminal::print_exactly(&terminal::json(&list)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&listed)?)?);
         }
-        if list.skills.is_empty() {
+        if listed.skills.is_empty() {
             terminal.say("There are no skills. They are looked for in:");
             skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", printable(&root.path.to_string_lossy()))));
         } else {
-            let table = table(&list.skills, terminal.width());
+            let table = table(&listed.skills, terminal.width());
             terminal.print(&table)?;
         }
-        terminal.diagnostics(&list.diagnostics);
+        terminal.diagnostics(&listed.diagnostics);
         Ok(())
     }
 
-    fn of_roots(&self) -> Result<FolderSkills, Failure> {
+    fn of_roots(&self, terminal: &mut Terminal) -> Result<FolderSkills, Failure> {
         let mut roots = Vec::new();
         for (n, path) in self.root.iter().enumerate() {
             if !path.is_dir() {
@@ -101,12 +104,19 @@ impl List {
             }
             roots.push(Root::new(path, SkillSourceKind::Configured, format!("configured:{n}")));
         }
-        Ok(FolderSkills::in_roots(roots, &DiscoveryOptions::default()))
+        Ok(terminal.during(LOOKING, || FolderSkills::in_roots(roots, &DiscoveryOptions::default())))
     }
 }
 
+/// A [`SkillList`](crate::layers::skill::SkillList) that borrows its skills.
+#[derive(Serialize)]
+struct Listed<'a> {
+    skills: Vec<&'a SkillSummary>,
+    diagnostics: Vec<Diagnostic>,
+}
+
 /// A line a skill: id, source, marks, description, and what else is worth knowing at a glance.
-fn table(skills: &[SkillSummary], width: usize) -> String {
+fn table(skills: &[&SkillSummary], width: usize) -> String {
     let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
     let ids = widest(|skill| skill.id.as_str(), 32);
     let sources = widest(|skill| &skill.source.label, 24);
