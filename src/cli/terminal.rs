@@ -2,6 +2,7 @@
 
 use super::{findings, progress};
 use crate::layers::Diagnostic;
+use crate::layers::text::escape;
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -98,13 +99,17 @@ fn unless_no_one_reads(written: io::Result<()>) -> io::Result<()> {
 
 /// What came from a file must not steer the terminal.
 pub(super) fn printable(text: &str) -> String {
-    let is_plain = |c: char| c == '\n' || c == '\t' || !crate::layers::text::escape::is_invisible(c);
+    if !escape::has_invisible(text) {
+        return text.to_owned();
+    }
+    let is_plain = |c: char| c == '\n' || c == '\t' || !escape::is_invisible(c);
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// The beginning of a line that takes at most so many columns, an ellipsis where something is missing. Wide characters take two.
 pub(super) fn within_columns(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
+    // Of ASCII each character is a column.
+    if text.len() <= columns || !text.is_ascii() && text.width() <= columns {
         return Cow::Borrowed(text);
     }
     let mut room = columns.saturating_sub(1);

@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_is_ignored_is_the_same_with_and_without_an_automaton() {
-        let large = vec!["(a{90}){90}"; 60];
+        let large = vec!["(a{30}){30}"; 60];
         let mut hidden = skill("hidden", &["x"], &["("]);
         Arc::make_mut(&mut hidden.summary).hidden = true;
         let long = "x".repeat(300);

@@ -62,7 +62,7 @@ pub fn text(text: &str) -> String {
 }
 
 /// One line: invisible characters dropped, white space collapsed to single spaces, nothing escaped.
-pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+pub fn one_line(text: &str) -> Cow<'_, str> {
     if is_plain_line(text) {
         return Cow::Borrowed(text);
     }
@@ -95,7 +95,7 @@ fn is_plain_line(text: &str) -> bool {
 /// A text of [`one_line`] for a text node: `&`, `<`, `>` escaped.
 pub(crate) fn line(line: &str) -> Cow<'_, str> {
     let is_markup = |byte: &u8| matches!(byte, b'&' | b'<' | b'>');
-    let Some(first) = line.as_bytes().iter().position(|byte| is_markup(byte)) else { return Cow::Borrowed(line) };
+    let Some(first) = line.as_bytes().iter().position(is_markup) else { return Cow::Borrowed(line) };
     let mut escaped = String::with_capacity(line.len() + 16);
     escaped.push_str(&line[..first]);
     line[first..].chars().for_each(|c| push(&mut escaped, c));
