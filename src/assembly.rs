@@ -1,6 +1,6 @@
 //! From configuration to a stack.
 
-use crate::config::{self, Config, ConfigError, InvariantsMode, SystemPromptMode};
+use crate::config::{self, CompatibleSystem, Config, ConfigError, InvariantsMode, SystemPromptMode};
 use crate::files::RepositoryFile;
 use crate::layers::profile::ModelProfiles;
 use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
@@ -11,7 +11,7 @@ use crate::layers::{
 };
 use crate::sections::{CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, Locale, RepositoryContext, RuntimeMode};
 use crate::sessions::RecentSessions;
-use crate::skills::{DiscoveryOptions, FolderSkills};
+use crate::skills::{DiscoveryOptions, FolderSkills, RootRules};
 use crate::{Environment, Workspace};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Assembly {
         let skills = if config.skills.enabled {
             FolderSkills::discover(&options, environment, workspace)
         } else {
-            FolderSkills::in_roots(Vec::new(), &options)
+            FolderSkills::in_roots(Vec::new(), &DiscoveryOptions::default())
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
         let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
@@ -178,6 +178,12 @@ impl Assembly {
             options.load_by = self.load_by.clone();
             let own = self.environment.config_home().filter(|_| skills.include_user_skills);
             options.user_folder = own.map(|home| home.join("bcode/skills").to_string_lossy().into_owned());
+            let roots = self.skills.roots().iter();
+            options.brief_sources = roots.filter(|root| root.rules == RootRules::Brute).map(|root| root.label.clone()).collect();
+            if skills.compat.contains(&CompatibleSystem::Brute) {
+                // Of brute's stacks this provider's alone has no catalog.
+                options.without_for.insert("ollama".into());
+            }
             SkillCatalogLayer::new(options)
         })
     }

@@ -1,12 +1,13 @@
 //! Roots of the systems in `skills.compat`: what they find, by whose rules, and in which order.
 
+use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use tower_prompt::config::CompatibleSystem::{self, Batbox, Brute, Orcbot};
-use tower_prompt::layers::Context;
 use tower_prompt::layers::skill::{SkillPlaceholders, SkillRegistry, Skills};
-use tower_prompt::layers::wire::OpenAiChat;
+use tower_prompt::layers::wire::Format;
+use tower_prompt::layers::{Context, PromptStack, Session};
 use tower_prompt::skills::{DiscoveryOptions, FolderSkills, roots};
 use tower_prompt::{Environment, Workspace};
 
@@ -175,18 +176,92 @@ fn bundled_files_are_named_where_the_catalog_shows_them() {
     assert_eq!((resources.references.len(), resources.references[0].as_str()), (10, "api.md"));
 }
 
+/// A stack of the configuration in the workspace, which is sound.
+fn stack<W>(place: &Place, wire: W) -> PromptStack<W> {
+    let loaded = tower_prompt::config::load(&place.environment(), &place.workspace()).unwrap();
+    assert_eq!(loaded.findings, []);
+    tower_prompt::Assembly::new(loaded.config, &place.environment(), &place.workspace()).stack(wire)
+}
+/// The system prompt of a request in this format, in this context.
+async fn system(place: &Place, format: Format, context: Context) -> String {
+    let body = json!({"model": "m", "prompt": "hi", "messages": [{"role": "user", "content": "hi"}]});
+    let sent = stack(place, format).assemble(body, context).await;
+    let of_a_message = |message: &Value| (message["role"] == "system").then(|| message["content"].to_string());
+    let messages = sent["messages"].as_array().unwrap().iter().filter_map(of_a_message).collect::<String>();
+    format!("{}{messages}", sent["system"])
+}
+
 #[tokio::test]
 async fn the_configuration_brings_the_roots_in_and_the_bundled_files_into_the_catalog() {
     let place = Place::new(&[]);
-    place.write("work/bcode.toml", "[skills]\ncompat = ['brute', 'batbox']\nprompt.include_resources = true\n");
-    place.write("work/deep/.brute/skills/from-brute/SKILL.md", &named("from-brute"));
-    place.write("work/deep/.brute/skills/from-brute/scripts/run.sh", "");
+    place.write("work/bcode.toml", "[skills]\ncompat = ['orcbot', 'batbox']\nprompt.include_resources = true\n");
+    place.write("home/.orcbot/plugins/skills/from-orcbot/SKILL.md", &named("from-orcbot"));
+    place.write("home/.orcbot/plugins/skills/from-orcbot/scripts/run.sh", "");
     place.write("home/.batbox/skills/a.md", &named("from-batbox"));
-    let loaded = tower_prompt::config::load(&place.environment(), &place.workspace()).unwrap();
-    assert_eq!(loaded.findings, []);
-    let stack = tower_prompt::Assembly::new(loaded.config, &place.environment(), &place.workspace()).stack(OpenAiChat);
-    let body = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
-    let sent = stack.assemble(body, Context::default()).await["messages"][0]["content"].to_string();
-    assert!(sent.contains("<id>from-batbox</id>") && sent.contains("<id>from-brute</id>"), "{sent}");
-    assert!(sent.contains("<source>repo:.brute/skills</source>\\n    <scripts>run.sh</scripts>"), "{sent}");
+    for format in [Format::OpenAiChat, Format::Ollama] {
+        let sent = system(&place, format, Context::default()).await;
+        assert!(sent.contains("<id>from-batbox</id>") && sent.contains("<id>from-orcbot</id>"), "{sent}");
+        assert!(sent.contains("<source>user:.orcbot/plugins/skills</source>\\n    <scripts>run.sh</scripts>"), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn in_brutes_roots_alone_a_skill_is_shown_by_name_and_description() {
+    let place = Place::new(&[]);
+    place.write("work/bcode.toml", "[skills]\ncompat = ['brute']\nprompt.include_resources = true\n");
+    place.write("work/deep/.brute/skills/of-the-repository/SKILL.md", &named("of-the-repository"));
+    place.write("work/deep/.brute/skills/of-the-repository/scripts/run.sh", "");
+    place.write("home/.config/brute/skills/unnamed/SKILL.md", "---\ndescription: Bears its folder's name.\n---\n");
+    place.write("work/skills/ours/SKILL.md", &named("ours"));
+    let sent = system(&place, Format::OpenAiChat, Context::default()).await;
+    for (name, description) in [("of-the-repository", "Does of-the-repository."), ("unnamed", "Bears its folder's name.")] {
+        let entry = format!("<skill>\\n    <name>{name}</name>\\n    <description>{description}</description>\\n  </skill>");
+        assert!(sent.contains(&entry), "{sent}");
+    }
+    assert!(sent.contains("<id>ours</id>") && sent.contains("<source>repo:skills</source>"), "{sent}");
+}
+
+#[tokio::test]
+async fn with_brute_ollama_gets_no_catalog_and_the_other_providers_do() {
+    let place = Place::new(&[]);
+    place.write("work/bcode.toml", "[skills]\ncompat = ['brute']\n");
+    place.write("work/skills/a/SKILL.md", &named("a"));
+    let to = |provider: &str| Context::default().model(provider, "m");
+    let cases = [
+        (Format::OpenAiChat, Context::default(), true),
+        (Format::Anthropic, Context::default(), true),
+        (Format::Ollama, Context::default(), false),
+        (Format::OllamaGenerate, Context::default(), false),
+        // The host knows better than the format does.
+        (Format::OpenAiChat, to("ollama"), false),
+        (Format::OpenAiChat, to("openai"), true),
+        (Format::Anthropic, to("anthropic"), true),
+        (Format::Ollama, to("google"), true),
+    ];
+    for (format, context, has_catalog) in cases {
+        let sent = system(&place, format, context.clone()).await;
+        assert!(sent.contains("<user_authority>"), "{sent}");
+        assert_eq!(sent.contains("<available_skills>"), has_catalog, "{format}, {:?}", context.host.provider);
+    }
+    place.write("work/bcode.toml", "");
+    assert!(system(&place, Format::Ollama, Context::default()).await.contains("<available_skills>"), "it is brute's rule");
+}
+
+#[tokio::test]
+async fn a_conversation_that_goes_on_with_ollama_keeps_its_catalog_and_is_told_nothing() {
+    let place = Place::new(&[]);
+    place.write("work/bcode.toml", "[skills]\ncompat = ['brute']\n");
+    place.write("work/skills/a/SKILL.md", &named("a"));
+    let stack = stack(&place, Format::OpenAiChat);
+    let session = Session::new();
+    let context = |provider: &str| Context::default().session(session.clone()).model(provider, "m");
+    let said = |texts: &[&str]| {
+        let roles = ["user", "assistant"].into_iter().cycle();
+        let messages: Vec<Value> = texts.iter().zip(roles).map(|(text, role)| json!({"role": role, "content": text})).collect();
+        json!({"model": "m", "messages": messages})
+    };
+    let first = stack.assemble(said(&["one"]), context("anthropic")).await;
+    let second = stack.assemble(said(&["one", "yes", "two"]), context("ollama")).await;
+    assert_eq!(first["messages"][0], second["messages"][0]);
+    assert!(!second["messages"].to_string().contains("skill_catalog is gone"), "{second}");
 }

@@ -49,7 +49,7 @@ fn every_key_has_its_doc() {
 
 #[test]
 fn all_defaults_are_allowed() {
-    for key in KEYS.iter().filter(|key| !key.path.ends_with(".patch")) {
+    for key in KEYS.iter().filter(|key| key.path != "composition.profiles.ID.patch") {
         let Some(default) = key.default else { continue };
         let text = format!("{} = {default}", key.path.replace("NAME", "n").replace("ID", "x"));
         assert!(allowed_by_the_schema(&text) && allowed_by_the_loader(&text), "{text}");

@@ -36,7 +36,7 @@ impl SkillCatalogLayer {
         match &*last {
             Some((of, told)) if of.is_same(skills) => told.clone(),
             _ => {
-                let told = (Catalog::new(skills, &self.options).map(Arc::new), invisible(skills));
+                let told = (Catalog::new(skills, &self.options).map(Arc::new), invisible(skills, &self.options));
                 *last = Some((skills.clone(), told.clone()));
                 told
             }
@@ -45,12 +45,21 @@ impl SkillCatalogLayer {
 }
 
 /// What the catalog drops of its skills' texts.
-fn invisible(skills: &Skills) -> Arc<[Diagnostic]> {
+fn invisible(skills: &Skills, options: &CatalogOptions) -> Arc<[Diagnostic]> {
     let shown = skills.iter().map(|skill| &skill.summary).filter(|summary| summary.is_in_the_catalog());
-    let marked = shown.filter(|summary| escape::has_invisible(&summary.description) || escape::has_invisible(&summary.name));
-    let found = marked.map(|summary| {
-        let message = format!("`{}` holds invisible characters in its name or description; the catalog drops them", summary.id);
-        Diagnostic::warning("invisible-characters", message).at(summary.location.clone())
+    let found = shown.filter_map(|summary| {
+        let any = |included: bool, texts: &[String]| included && texts.iter().any(|text| escape::has_invisible(text));
+        let fields = [
+            ("name", escape::has_invisible(&summary.name)),
+            ("description", escape::has_invisible(&summary.description)),
+            ("source", options.include_sources && escape::has_invisible(&summary.source.label)),
+            ("keywords", any(options.include_keywords, &summary.activation.keywords)),
+            ("scripts", any(options.include_resources, &summary.resources.scripts)),
+            ("references", any(options.include_resources, &summary.resources.references)),
+        ];
+        let marked: Vec<&str> = fields.into_iter().filter_map(|(field, is_marked)| is_marked.then_some(field)).collect();
+        let message = || format!("`{}` holds invisible characters ({}); the catalog drops them", summary.id, marked.join(", "));
+        (!marked.is_empty()).then(|| Diagnostic::warning("invisible-characters", message()).at(summary.location.clone()))
     });
     found.collect()
 }
@@ -58,6 +67,10 @@ fn invisible(skills: &Skills) -> Arc<[Diagnostic]> {
 impl Contribute for SkillCatalogLayer {
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
         if !prompt.round().collects(Tier::Session) {
+            return;
+        }
+        // Silence: what a conversation was told under another provider stays.
+        if turn.provider().is_some_and(|provider| self.options.without_for.contains(provider)) {
             return;
         }
         let (Some(catalog), found) = self.catalog(&turn.skills) else { return prompt.gone(SKILL_CATALOG) };

@@ -89,7 +89,8 @@ impl Contribute for SystemPromptLayer {
             return;
         }
         let profiles = self.profiles.as_ref().filter(|_| prompt.round().collects(Tier::Stable));
-        let acting = profiles.map(|profiles| profiles.acting(&turn.context.host, turn.conversation.model.as_deref())).unwrap_or_default();
+        let of = |profiles: &Arc<ModelProfiles>| profiles.acting(&turn.context.host, turn.provider(), turn.conversation.model.as_deref());
+        let acting = profiles.map(of).unwrap_or_default();
         for fragment in self.fragments(&acting) {
             prompt.add(Tier::Stable, || fragment);
         }

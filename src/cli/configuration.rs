@@ -2,7 +2,7 @@
 
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable};
 use super::workspace::WorkspaceOptions;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, findings};
 use crate::config::{self, ConfigValue};
 use crate::layers::{Diagnostic, Severity};
 use clap::{Args, Subcommand};
@@ -97,7 +97,7 @@ impl Check {
             terminal::print_exactly(&terminal::json(&findings)?)?;
         } else {
             for finding in &findings {
-                terminal.print(&terminal::finding(finding))?;
+                terminal.print(&findings::finding(finding))?;
             }
         }
         let counts = |finding: &Diagnostic| finding.severity == Severity::Error || finding.code == "unknown-key";

@@ -4,6 +4,8 @@
 mod bodies;
 mod configuration;
 mod explain;
+mod findings;
+mod progress;
 mod render;
 mod skills;
 mod terminal;
@@ -20,6 +22,9 @@ use terminal::Terminal;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Show every diagnostic, notes included, instead of a summary where there are many
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -72,7 +77,7 @@ pub fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }
     };
-    let mut terminal = Terminal::of_process();
+    let mut terminal = Terminal::of_process(arguments.verbose);
     let outcome = match arguments.command {
         Command::Render(command) => command.run(&mut terminal),
         Command::Explain(command) => command.run(&mut terminal),

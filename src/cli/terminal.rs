@@ -1,19 +1,22 @@
 //! Both output streams: data on one, talk on the other, colour where a person reads.
 
-use crate::layers::{Diagnostic, Severity};
+use super::{findings, progress};
+use crate::layers::Diagnostic;
+use crate::layers::text::escape;
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Diagnostics of one kind that are shown one by one.
-const SHOWN_OF_A_KIND: usize = 10;
-
 pub(super) struct Terminal {
-    data: anstream::AutoStream<io::Stdout>,
-    talk: anstream::AutoStream<io::Stderr>,
+    data: AutoStream<io::Stdout>,
+    talk: AutoStream<io::Stderr>,
     width: usize,
+    /// A person looks at the talk.
+    is_seen: bool,
+    is_verbose: bool,
 }
 
 pub(super) const BOLD: Style = Style::new().bold();
@@ -23,11 +26,14 @@ pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 impl Terminal {
-    pub(super) fn of_process() -> Self {
+    /// `is_verbose`: every diagnostic is shown.
+    pub(super) fn of_process(is_verbose: bool) -> Self {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let size = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let width = columns.or_else(|| io::stdout().is_terminal().then(size).flatten()).unwrap_or(100);
-        Self { data: anstream::stdout(), talk: anstream::stderr(), width: width.clamp(60, 240) }
+        let (data, talk) = (anstream::stdout(), anstream::stderr());
+        let is_seen = talk.is_terminal();
+        Self { data, talk, width: width.clamp(60, 240), is_seen, is_verbose }
     }
     /// Columns of the terminal; 100 where there is none.
     pub(super) fn width(&self) -> usize {
@@ -35,61 +41,57 @@ impl Terminal {
     }
     /// Data for a person, which may hold colours of ours; what else it holds is [`printable`].
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
-        print(&mut self.data, text)
+        let choice = self.data.current_choice();
+        let written = at_once(&mut self.data, choice, &ended(text)).and_then(|()| self.data.flush());
+        unless_no_one_reads(written)
     }
     /// Talk.
     pub(super) fn say(&mut self, text: &str) {
+        let choice = self.talk.current_choice();
         // Where talk can't be written there is no one to tell.
-        let _ = writeln!(self.talk, "{text}");
+        let _ = at_once(&mut self.talk, choice, &format!("{text}\n"));
     }
     /// A message that may quote anything.
     pub(super) fn error(&mut self, message: &str) {
         self.say(&format!("{RED}error{RED:#}: {}", printable(message)));
     }
-    /// Diagnostics, the worst last, where the eye is; of many of a kind some, and the count of the others. Notes are counted.
+    /// Diagnostics, as [`findings`] shows them.
     pub(super) fn diagnostics<'a>(&mut self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
-        let mut shown: Vec<&Diagnostic> = diagnostics.into_iter().collect();
-        shown.sort_by_key(|diagnostic| diagnostic.severity);
-        let mut notes = 0;
-        let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
-        for diagnostic in shown {
-            if diagnostic.severity == Severity::Note {
-                notes += 1;
-                continue;
-            }
-            let count = of_kind.entry(&diagnostic.code).or_default();
-            *count += 1;
-            if *count <= SHOWN_OF_A_KIND {
-                self.diagnostic(diagnostic);
-            }
-        }
-        for (code, count) in of_kind.into_iter().filter(|(_, count)| *count > SHOWN_OF_A_KIND) {
-            self.say(&format!("{DIM}... and {} more of {code}{DIM:#}", count - SHOWN_OF_A_KIND));
-        }
-        if notes > 0 {
-            let s = if notes == 1 { "" } else { "s" };
-            self.say(&format!("{DIM}{notes} note{s} not shown; --json has them all{DIM:#}"));
-        }
+        let text = findings::text(diagnostics, self.is_verbose);
+        let choice = self.talk.current_choice();
+        // Where talk can't be written there is no one to tell.
+        let _ = at_once(&mut self.talk, choice, &text);
     }
-    fn diagnostic(&mut self, diagnostic: &Diagnostic) {
-        let style = if diagnostic.severity == Severity::Error { RED } else { YELLOW };
-        let severity = format!("{}[{}]", diagnostic.severity, diagnostic.code);
-        let text = finding(diagnostic).replacen(&severity, &format!("{style}{severity}{style:#}"), 1);
-        self.say(&text);
+    /// Does work that may take longer than a moment; where a person looks on, it is then said what goes on.
+    pub(super) fn during<T>(&mut self, what: &str, work: impl FnOnce() -> T) -> T {
+        progress::during(what, self.is_seen, io::stderr(), work)
     }
+}
+
+/// In one write, not in one for each run between two colours.
+fn at_once(mut stream: impl Write, choice: ColorChoice, text: &str) -> io::Result<()> {
+    if choice == ColorChoice::Never {
+        return stream.write_all(strip_str(text).to_string().as_bytes());
+    }
+    stream.write_all(text.as_bytes())
 }
 
 /// Data for a program, or a prompt: byte for byte, but for a terminal, which it must not steer. Not through the stream that drops colours, since
 /// that takes characters out of the text too.
 pub(super) fn print_exactly(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    if stdout.is_terminal() { print(&mut stdout, &printable(text)) } else { print(&mut stdout, text) }
+    let text = if stdout.is_terminal() { Cow::Owned(printable(text)) } else { Cow::Borrowed(text) };
+    unless_no_one_reads(stdout.write_all(ended(&text).as_bytes()).and_then(|()| stdout.flush()))
 }
 
-/// Ended by one line end. Who stops reading has read enough.
-fn print(stream: &mut impl Write, text: &str) -> io::Result<()> {
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(stream, "{text}{end}").and_then(|()| stream.flush()) {
+/// By one line end.
+fn ended(text: &str) -> Cow<'_, str> {
+    if text.ends_with('\n') { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}\n")) }
+}
+
+/// Who stops reading has read enough.
+fn unless_no_one_reads(written: io::Result<()>) -> io::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other,
     }
@@ -97,13 +99,17 @@ fn print(stream: &mut impl Write, text: &str) -> io::Result<()> {
 
 /// What came from a file must not steer the terminal.
 pub(super) fn printable(text: &str) -> String {
-    let is_plain = |c: char| c == '\n' || c == '\t' || !crate::layers::text::escape::is_invisible(c);
+    if !escape::has_invisible(text) {
+        return text.to_owned();
+    }
+    let is_plain = |c: char| c == '\n' || c == '\t' || !escape::is_invisible(c);
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// The beginning of a line that takes at most so many columns, an ellipsis where something is missing. Wide characters take two.
 pub(super) fn within_columns(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
+    // Of ASCII each character is a column.
+    if text.len() <= columns || !text.is_ascii() && text.width() <= columns {
         return Cow::Borrowed(text);
     }
     let mut room = columns.saturating_sub(1);
@@ -117,13 +123,6 @@ pub(super) fn within_columns(text: &str, columns: usize) -> Cow<'_, str> {
     // At a word's end, where there is one in what is left.
     let end = kept.rfind(' ').filter(|end| *end * 2 > kept.len()).unwrap_or(kept.len());
     Cow::Owned(format!("{}…", kept[..end].trim_end()))
-}
-
-/// A diagnostic as it prints. A path with a line end in it makes no second finding.
-pub(super) fn finding(diagnostic: &Diagnostic) -> String {
-    let mut shown = diagnostic.clone();
-    shown.path = shown.path.map(|path| path.replace('\n', "\u{fffd}"));
-    printable(&shown.to_string())
 }
 
 /// A value as JSON, for programs.

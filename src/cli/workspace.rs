@@ -5,9 +5,13 @@ use super::terminal::Terminal;
 use crate::config::{ConfigError, Loaded, Loader};
 use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillId, SkillRegistry};
+use crate::skills::nearest;
 use crate::{Assembly, Environment, Workspace};
 use clap::Args;
 use std::path::PathBuf;
+
+/// What is said while skills are found.
+pub(super) const LOOKING: &str = "Looking for skills";
 
 #[derive(Args)]
 pub(super) struct WorkspaceOptions {
@@ -60,12 +64,9 @@ impl WorkspaceOptions {
         let (environment, workspace) = self.open()?;
         let loaded = self.load(&environment, &workspace)?;
         terminal.diagnostics(&loaded.findings);
-        Ok(Assembly::new(loaded.config, &environment, &workspace))
+        Ok(terminal.during(LOOKING, || Assembly::new(loaded.config, &environment, &workspace)))
     }
 }
-
-/// Ids that are less alike are not what was meant.
-const ALIKE: f64 = 0.75;
 
 /// The id of a usable skill that is called so.
 pub(super) fn skill_id(assembly: &Assembly, name: &str) -> Result<SkillId, Failure> {
@@ -75,8 +76,7 @@ pub(super) fn skill_id(assembly: &Assembly, name: &str) -> Result<SkillId, Failu
         Some(_) => Err(Failure::failed(format!("the skill `{name}` is disabled by the configuration"))),
         None => {
             let ids: Vec<&str> = skills.iter().map(|skill| skill.summary.id.as_str()).collect();
-            let likeness = |id: &&&str| strsim::jaro_winkler(id, name);
-            let nearest = ids.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|id| likeness(id) > ALIKE);
+            let nearest = nearest(name, ids.iter().copied());
             let hint = nearest.map(|id| format!("; did you mean `{id}`?")).unwrap_or_default();
             Err(Failure::failed(format!("there is no skill `{name}` among {}{hint}", ids.len())))
         }

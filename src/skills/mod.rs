@@ -32,6 +32,7 @@
 //! | `skill-shadowed` | warning | a root of higher precedence has the same id |
 //! | `skill-vanished`, `skill-changed` | error | at activation: the file is gone, or no longer this skill |
 //! | `not-watched` | warning | changes of a folder are not told by the system, and looked for every few seconds (feature `watch`) |
+//! | `skill-unknown` | warning, note | `skills.disabled.ids` or `skills.overrides` names no skill; a warning where one is near |
 //! | `skill-unknown`, `resource-refused`, `resource-missing` | error | a bundled file was not read |
 
 mod bundled;
@@ -43,6 +44,7 @@ mod parallel;
 mod registry;
 mod roots;
 mod skill_file;
+mod unknown;
 pub mod validation;
 mod walk;
 #[cfg(feature = "watch")]
@@ -52,5 +54,7 @@ pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
+#[cfg(feature = "cli")]
+pub(crate) use unknown::nearest;
 #[cfg(feature = "watch")]
 pub use watch::{SkillWatch, Watched};

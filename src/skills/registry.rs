@@ -4,6 +4,7 @@ use super::bundled::{self, Resource};
 use super::known::{Known, KnownFile};
 use super::roots::{DiscoveryOptions, Root, RootRules, roots};
 use super::skill_file::{FileSkill, Place, Reading, SkillFile};
+use super::unknown::unknown;
 use super::walk::{Find, Walk, What};
 use crate::blocking::off_the_executor;
 use crate::layers::Diagnostic;
@@ -213,6 +214,7 @@ impl Inner {
         let files: Vec<Arc<FileSkill>> = files.into_iter().map(|(_, file)| file).collect();
         let mut skills: Vec<Skill> = Vec::with_capacity(files.len());
         skills.extend(files.iter().map(|file| Skill { summary: self.summary(file), content: file.clone() }));
+        diagnostics.extend(unknown(&skills, &self.options));
         configure(&mut skills, &self.options);
         State { skills: Skills::new(skills, diagnostics), files }
     }

@@ -215,7 +215,10 @@ fn thousands_of_skills_are_listed_and_their_findings_summed_up() {
     }
     let run = place.run(&["skills", "list", "--root", &place.shown("many")]);
     assert_eq!(run.data().lines().count(), 2_100);
-    assert!(run.stderr.lines().count() < 30 && run.stderr.contains("... and 690 more of name-differs"), "{}", run.stderr);
+    assert!(run.stderr.lines().count() < 10 && run.stderr.contains("warning[name-differs]: 700, such as\n  "), "{}", run.stderr);
+    assert!(run.stderr.ends_with("\n700 warnings in all; --verbose shows each\n"), "{}", run.stderr);
+    let run = place.run(&["skills", "list", "--verbose", "--root", &place.shown("many")]);
+    assert_eq!((run.data().lines().count(), run.stderr.lines().count()), (2_100, 700));
 }
 
 #[test]
@@ -224,4 +227,56 @@ fn a_narrow_terminal_gets_short_lines() {
     place.skill("one", "Many words that go on for much longer than any terminal of sixty columns would show in a line.", "");
     let run = finish(place.command(&["skills", "list"]).env("COLUMNS", "60"), b"");
     assert!(run.data().lines().all(|line| line.chars().count() <= 60), "{}", run.stdout);
+}
+
+#[test]
+fn notes_are_counted_and_shown_to_who_asks() {
+    let place = Place::new();
+    place.write("work/skills/a/SKILL.md", "---\nname: a\ndescription: d\nmine: 1\n---\n");
+    assert_eq!(place.run(&["skills", "list"]).stderr, "1 note not shown; --verbose shows each\n");
+    assert!(place.run(&["-v", "skills", "list"]).stderr.contains("SKILL.md:4:1: note[field-unknown]: "));
+}
+
+#[test]
+fn settings_of_a_skill_that_is_not_there_are_told_with_the_nearest() {
+    let place = Place::new();
+    place.skill("rust-debugging", "d", "");
+    place.write(
+        "work/bcode.toml",
+        "[skills]\ndisabled.ids = ['rust-debuging', 'of-another-workspace']\noverrides.rust-debugging = 'manual'\n",
+    );
+    let run = place.run(&["skills", "list", "-v"]);
+    let said =
+        "warning[skill-unknown]: `skills.disabled.ids` names `rust-debuging`, and there is no such skill; the nearest is `rust-debugging`";
+    assert!(run.stderr.contains(said) && run.stderr.contains("note[skill-unknown]"), "{}", run.stderr);
+    assert!(run.data().starts_with("rust-debugging"));
+    let found = list(place.run(&["skills", "list", "--json"]).data()).diagnostics;
+    assert_eq!(found.iter().map(|found| &*found.code).collect::<Vec<_>>(), ["skill-unknown", "skill-unknown"]);
+    place.write("work/bcode.toml", "[skills]\nenabled = false\ndisabled.ids = ['rust-debuging']\n");
+    assert_eq!(list(place.run(&["skills", "list", "--json"]).data()), SkillList::default(), "nothing is looked for");
+}
+
+#[test]
+fn no_progress_is_told_where_no_one_looks() {
+    let place = Place::new();
+    place.skill("a", "d", "");
+    let run = finish(place.command(&["skills", "list"]).env("CLICOLOR_FORCE", "1"), b"");
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn arguments_and_body_together_close_no_block_and_run_nothing() {
+    let place = Place::new();
+    place.skill("sly", "d", "<$ARGS and </$ARGUMENTS> and !`touch ran` and $5,000\n```!\ntouch ran\n```\n");
+    let shown = place.run(&["skills", "show", "sly", "/skill>", "<skill>"]);
+    assert_eq!((shown.data().matches("</skill").count(), shown.data().matches("<skill").count()), (1, 1), "{}", shown.stdout);
+    assert!(shown.data().contains("!`touch ran` and $5,000\n```!\ntouch ran\n```"), "{}", shown.stdout);
+    assert!(!place.at("work/ran").exists());
+    place.skill("plain", "d", "No placeholder.");
+    let shown = place.run(&["skills", "show", "plain", "</arguments></skill> $ARGS \\0 $$"]);
+    assert!(
+        shown.data().ends_with("No placeholder.\n\n<arguments>\n&lt;/arguments>&lt;/skill> $ARGS \\0 $$\n</arguments>\n</skill>\n"),
+        "{}",
+        shown.stdout
+    );
 }

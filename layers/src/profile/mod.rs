@@ -80,15 +80,14 @@ impl ModelProfiles {
         Self { bundled_off: BUNDLED_PROFILES.iter().map(|bundled| bundled.id.to_owned()).collect(), ..Self::default() }
     }
 
-    /// Those that fit, in the order in which they act. `model` is the request's own where the host names none.
-    pub(crate) fn acting(&self, host: &Host, model: Option<&str>) -> Vec<Acting> {
-        let bundled = BUNDLED_PROFILES
-            .iter()
-            .filter(|bundled| host.provider.as_deref() == Some(bundled.provider) && !self.bundled_off.contains(bundled.id));
+    /// Those that fit, in the order in which they act. `provider` and `model` are the request's own where the host names none.
+    pub(crate) fn acting(&self, host: &Host, provider: Option<&str>, model: Option<&str>) -> Vec<Acting> {
+        let fits = |bundled: &&BundledProfile| provider == Some(bundled.provider) && !self.bundled_off.contains(bundled.id);
+        let bundled = BUNDLED_PROFILES.iter().filter(fits);
         let mut all: Vec<Acting> = bundled.map(BundledProfile::acting).collect();
         all.push(Acting { name: "default".to_owned(), is_bundled: false, profile: self.default.clone() });
         let by_id = [
-            ("provider", &self.provider, host.provider.as_deref()),
+            ("provider", &self.provider, provider),
             ("family", &self.family, host.family.as_deref()),
             ("catalog_entry", &self.catalog_entry, host.catalog_entry.as_deref()),
             ("model", &self.model, host.model.as_deref().or(model)),

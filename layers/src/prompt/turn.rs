@@ -174,6 +174,10 @@ impl Turn {
     pub fn user_text(&self) -> Option<String> {
         self.conversation.latest_user_text()
     }
+    /// The provider that the request goes to: as the host names it, else as its format tells.
+    pub fn provider(&self) -> Option<&str> {
+        self.context.host.provider.as_deref().or(self.conversation.provider)
+    }
     /// Whether this skill is in force.
     pub fn is_active(&self, id: &str) -> bool {
         self.active.iter().any(|skill| skill.id.as_str() == id)

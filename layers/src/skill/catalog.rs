@@ -7,7 +7,8 @@ use super::{Skill, SkillId, SkillVisibility, Skills};
 use crate::prompt::Text;
 use crate::text::{Fitted, Room, escape, shorten};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 
@@ -70,6 +71,10 @@ pub struct CatalogOptions {
     pub load_by: LoadSkillsBy,
     /// Where the user's own skills live, when they are on.
     pub user_folder: Option<String>,
+    /// Labels of sources whose skills are shown by name and description alone, as brute shows its own.
+    pub brief_sources: BTreeSet<String>,
+    /// Providers that are sent no catalog, as the host names them; where it names none, the wire's.
+    pub without_for: BTreeSet<String>,
 }
 
 impl Default for CatalogOptions {
@@ -85,6 +90,8 @@ impl Default for CatalogOptions {
             include_resources: false,
             load_by: LoadSkillsBy::default(),
             user_folder: None,
+            brief_sources: BTreeSet::new(),
+            without_for: BTreeSet::new(),
         }
     }
 }
@@ -94,6 +101,8 @@ impl Default for CatalogOptions {
 struct Listed {
     id: SkillId,
     rank: usize,
+    /// What it is called by, and the element that says so.
+    key: (&'static str, String),
     name: String,
     description: String,
     location: String,
@@ -142,7 +151,9 @@ impl Catalog {
     }
 
     fn render(&self, detail: Detail, is_kept: impl Fn(&Listed) -> bool, named_omissions: usize) -> String {
-        let mut out = self.preamble.clone();
+        let size = |skill: &Listed| if detail >= Detail::Sources { skill.size() } else { 0 };
+        let mut out = String::with_capacity(self.preamble.len() + self.skills.iter().map(size).sum::<usize>() + 64);
+        out.push_str(&self.preamble);
         if self.format == CatalogFormat::Xml {
             out.push_str("<available_skills>\n");
         }
@@ -260,41 +271,47 @@ impl Listed {
     fn new(rank: usize, skill: &Skill, options: &CatalogOptions) -> Self {
         let summary = &skill.summary;
         let is_summary = options.mode == CatalogMode::Summary && summary.visibility != SkillVisibility::NameOnly;
-        let visible = |text: &str| {
-            let words = text.split_whitespace().map(|word| word.replace(escape::is_invisible, "")).filter(|word| !word.is_empty());
-            words.collect::<Vec<_>>().join(" ")
-        };
-        let mut description = if is_summary { visible(&summary.description) } else { String::new() };
-        if let Some(max) = options.max_description_chars {
-            description = shorten(&description, max.get()).into_owned();
+        let is_brief = options.brief_sources.contains(&summary.source.label);
+        let is_whole = is_summary && !is_brief;
+        let mut description = if is_summary { escape::one_line(&summary.description).into_owned() } else { String::new() };
+        if let Some(max) = options.max_description_chars
+            && let Cow::Owned(shortened) = shorten(&description, max.get())
+        {
+            description = shortened;
         }
-        let when = |included: bool, text: String| if included { text } else { String::new() };
+        let when = |included: bool, text: &dyn Fn() -> String| if included { text() } else { String::new() };
+        let name = escape::text(&summary.name);
+        let (key, name) = if is_brief { (("name", name), String::new()) } else { (("id", escape::text(summary.id.as_str())), name) };
         Self {
             id: summary.id.clone(),
             rank,
-            name: escape::text(&summary.name),
+            key,
+            name,
             description,
-            location: when(options.include_locations, escape::path(&summary.location).into_owned()),
-            source: when(is_summary && options.include_sources, escape::text(&summary.source.label)),
-            keywords: when(is_summary && options.include_keywords, escape::text(&summary.activation.keywords.join(", "))),
-            scripts: when(is_summary && options.include_resources, escape::text(&summary.resources.scripts.join(", "))),
-            references: when(is_summary && options.include_resources, escape::text(&summary.resources.references.join(", "))),
+            location: when(options.include_locations && !is_brief, &|| escape::path(&summary.location).into_owned()),
+            source: when(is_whole && options.include_sources, &|| escape::text(&summary.source.label)),
+            keywords: when(is_whole && options.include_keywords, &|| escape::text(&summary.activation.keywords.join(", "))),
+            scripts: when(is_whole && options.include_resources, &|| escape::text(&summary.resources.scripts.join(", "))),
+            references: when(is_whole && options.include_resources, &|| escape::text(&summary.resources.references.join(", "))),
         }
     }
-    fn described(&self, detail: Detail) -> String {
+    fn described(&self, detail: Detail) -> Cow<'_, str> {
         match detail {
-            Detail::Description(chars) => escape::text(&shorten(&self.description, chars)),
-            _ => String::new(),
+            Detail::Description(chars) => match shorten(&self.description, chars) {
+                Cow::Borrowed(whole) => escape::line(whole),
+                Cow::Owned(shortened) => escape::text(&shortened).into(),
+            },
+            _ => Cow::Borrowed(""),
         }
     }
     fn write_xml(&self, detail: Detail, out: &mut String) {
-        let (id, description) = (escape::text(self.id.as_str()), self.described(detail));
+        let described = self.described(detail);
         let when = |told: bool, text: &'static str| if told { text } else { "" };
         out.push_str("  <skill>\n");
         for (name, text) in [
-            ("id", &id),
+            (self.key.0, &*self.key.1),
             (when(detail >= Detail::Name, "name"), &self.name),
-            ("description", &description),
+            ("description", &described),
             ("location", &self.location),
             (when(detail >= Detail::Sources, "source"), &self.source),
             (when(detail >= Detail::Sources, "keywords"), &self.keywords),
@@ -302,26 +319,29 @@ impl Listed {
             (when(detail >= Detail::Sources, "references"), &self.references),
         ] {
             if !name.is_empty() && !text.is_empty() {
-                // Writing to a string can't fail.
-                let _ = writeln!(out, "    <{name}>{text}</{name}>");
+                for piece in ["    <", name, ">", text, "</", name, ">\n"] {
+                    out.push_str(piece);
+                }
             }
         }
         out.push_str(CHUNK_END);
     }
     fn write_line(&self, detail: Detail, out: &mut String) {
-        let description = self.described(detail);
-        out.push_str("- ");
-        out.push_str(&escape::text(self.id.as_str()));
-        if !description.is_empty() {
-            out.push_str(": ");
-            out.push_str(&description);
-        }
-        if !self.location.is_empty() {
-            out.push_str(" (");
-            out.push_str(&self.location);
-            out.push(')');
+        let described = self.described(detail);
+        for (before, text, behind) in [("- ", &*self.key.1, ""), (": ", &described, ""), (" (", &self.location, ")")] {
+            if !text.is_empty() {
+                for piece in [before, text, behind] {
+                    out.push_str(piece);
+                }
+            }
         }
         out.push('\n');
+    }
+    /// About what it takes, whole.
+    fn size(&self) -> usize {
+        let texts =
+            [&self.key.1, &self.name, &self.description, &self.location, &self.source, &self.keywords, &self.scripts, &self.references];
+        texts.iter().map(|text| text.len() + 32).sum()
     }
 }
 

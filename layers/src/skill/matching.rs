@@ -4,7 +4,7 @@
 //! snapshot. A match is a run of whole tokens: `rust` is not in `trust`; `c++`, `/linear` and `.net` match as such; a hyphen, an underline and blanks
 //! between two words are one; scripts that write no spaces match inside a run.
 
-use super::{Skill, SkillId};
+use super::{Skill, SkillId, SkillSummary};
 use crate::prompt::Diagnostic;
 use crate::text::shorten;
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -86,42 +86,25 @@ impl Matcher {
     pub fn new<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> Self {
         let mut found: BTreeMap<String, Vec<Needle>> = BTreeMap::new();
         let (mut ids, mut sources, mut diagnostics) = (Vec::new(), Vec::new(), Vec::new());
-        for summary in skills.into_iter().map(|skill| &skill.summary).filter(|summary| summary.is_for_the_model()) {
+        for summary in for_the_model(skills) {
             let skill = ids.len();
             ids.push(summary.id.clone());
             let keywords = summary.activation.keywords.iter().map(|keyword| (SkillEvidenceKind::Keyword, keyword.as_str()));
             let named = [(SkillEvidenceKind::Id, summary.id.as_str()), (SkillEvidenceKind::Name, summary.name.as_str())];
             for (kind, what) in keywords.chain(named) {
-                let needle = Folded::of(what).text.trim().to_owned();
-                // A letter alone says nothing.
-                let is_short = needle.chars().nth(1).is_none();
-                if is_short || needle.len() > MAX_NEEDLE_BYTES {
-                    if kind == SkillEvidenceKind::Keyword {
-                        let fault = if is_short { "short" } else { "long" };
-                        let message = format!("the keyword {:?} of `{}` is too {fault} to match anything", shorten(what, 80), summary.id);
-                        diagnostics.push(Diagnostic::warning("keyword-ignored", message).at(summary.location.clone()));
+                let needle = match needle(what) {
+                    Ok(needle) => needle,
+                    Err(fault) => {
+                        diagnostics.extend((kind == SkillEvidenceKind::Keyword).then(|| keyword_ignored(summary, what, fault)));
+                        continue;
                     }
-                    continue;
-                }
+                };
                 let same = found.entry(needle.clone()).or_default();
                 if !same.iter().any(|needle| needle.skill == skill) {
                     same.push(Needle { skill, kind, what: what.to_owned(), is_phrase: needle.contains(' ') });
                 }
             }
-            for pattern in &summary.activation.trigger_patterns {
-                match RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES / 4).build() {
-                    Ok(_) => sources.push((skill, pattern.clone())),
-                    Err(reason) => {
-                        let message = format!(
-                            "the trigger pattern {:?} of `{}` is ignored: {}",
-                            shorten(pattern, 200),
-                            summary.id,
-                            one_line(&reason.to_string())
-                        );
-                        diagnostics.push(Diagnostic::warning("pattern-ignored", message).at(summary.location.clone()));
-                    }
-                }
-            }
+            sources.extend(sound_patterns(summary, &mut diagnostics).map(|pattern| (skill, pattern.clone())));
         }
         let (texts, needles): (Vec<String>, Vec<Vec<Needle>>) = found.into_iter().unzip();
         let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&texts);
@@ -130,6 +113,18 @@ impl Matcher {
         }
         let (patterns, pattern_owners) = pattern_set(sources, &mut diagnostics);
         Self { ids, automaton: automaton.ok(), needles, patterns, pattern_owners, diagnostics }
+    }
+
+    /// What a matcher over these skills would ignore, without building its automaton: keywords and patterns alone are looked at.
+    pub(super) fn ignored<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> Vec<Diagnostic> {
+        let (mut sources, mut diagnostics) = (Vec::new(), Vec::new());
+        for (skill, summary) in for_the_model(skills).enumerate() {
+            let faults = summary.activation.keywords.iter().filter_map(|keyword| Some((keyword, needle(keyword).err()?)));
+            diagnostics.extend(faults.map(|(keyword, fault)| keyword_ignored(summary, keyword, fault)));
+            sources.extend(sound_patterns(summary, &mut diagnostics).map(|pattern| (skill, pattern.clone())));
+        }
+        pattern_set(sources, &mut diagnostics);
+        diagnostics
     }
 
     /// What was ignored while it was built.
@@ -182,6 +177,38 @@ impl Matcher {
         let score = weighed.iter().map(|evidence| evidence.weight).sum();
         SkillMatch { id: self.ids[skill].clone(), score, evidence: weighed, is_strong: is_strong || keywords >= 2 }
     }
+}
+
+fn for_the_model<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> impl Iterator<Item = &'a SkillSummary> {
+    skills.into_iter().map(|skill| &*skill.summary).filter(|summary| summary.is_for_the_model())
+}
+
+/// What is looked for in place of a keyword, an id or a name; else what is wrong with it.
+fn needle(what: &str) -> Result<String, &'static str> {
+    let needle = Folded::of(what).text.trim().to_owned();
+    if needle.chars().nth(1).is_none() {
+        // A letter alone says nothing.
+        return Err("short");
+    }
+    if needle.len() > MAX_NEEDLE_BYTES { Err("long") } else { Ok(needle) }
+}
+
+fn keyword_ignored(summary: &SkillSummary, keyword: &str, fault: &str) -> Diagnostic {
+    let message = format!("the keyword {:?} of `{}` is too {fault} to match anything", shorten(keyword, 80), summary.id);
+    Diagnostic::warning("keyword-ignored", message).at(summary.location.clone())
+}
+
+/// A skill's trigger patterns that compile within bounds.
+fn sound_patterns<'s>(summary: &'s SkillSummary, diagnostics: &mut Vec<Diagnostic>) -> impl Iterator<Item = &'s String> {
+    summary.activation.trigger_patterns.iter().filter(|pattern| {
+        let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES / 4).build();
+        if let Err(reason) = &built {
+            let (reason, shown) = (one_line(&reason.to_string()), shorten(pattern, 200));
+            let message = format!("the trigger pattern {shown:?} of `{}` is ignored: {reason}", summary.id);
+            diagnostics.push(Diagnostic::warning("pattern-ignored", message).at(summary.location.clone()));
+        }
+        built.is_ok()
+    })
 }
 
 /// As many patterns as fit the bound, in the skills' order.
@@ -294,6 +321,22 @@ mod tests {
     }
     fn found(keywords: &[&str], text: &str) -> bool {
         !Matcher::new(&[skill("zz-test-skill", keywords, &[])]).find(text).is_empty()
+    }
+
+    #[test]
+    fn what_is_ignored_is_the_same_with_and_without_an_automaton() {
+        let large = vec!["(a{30}){30}"; 60];
+        let mut hidden = skill("hidden", &["x"], &["("]);
+        Arc::make_mut(&mut hidden.summary).hidden = true;
+        let long = "x".repeat(300);
+        let skills = [skill("a", &["x", "ok", " ", &long], &["(", "a+"]), hidden, skill("b", &[], &large), skill("c", &["-"], &["["])];
+        let ignored = Matcher::ignored(&skills);
+        assert_eq!(ignored, Matcher::new(&skills).diagnostics());
+        let codes: BTreeMap<&str, usize> = ignored.iter().fold(BTreeMap::new(), |mut codes, found| {
+            *codes.entry(&*found.code).or_default() += 1;
+            codes
+        });
+        assert_eq!(codes, BTreeMap::from([("keyword-ignored", 4), ("pattern-ignored", 2), ("patterns-ignored", 1)]));
     }
 
     #[test]

@@ -131,10 +131,17 @@ impl Skills {
     pub fn matcher(&self) -> &Matcher {
         self.0.matcher.get_or_init(|| Matcher::new(self.iter()))
     }
-    /// As a serializable list; what the matcher ignored is among its diagnostics.
+    /// What was found while they were read, and what matching leaves out of them. No matcher is built for it.
+    pub fn findings(&self) -> Vec<Diagnostic> {
+        let ignored = match self.0.matcher.get() {
+            Some(matcher) => matcher.diagnostics().to_vec(),
+            None => Matcher::ignored(self.iter()),
+        };
+        self.0.diagnostics.iter().cloned().chain(ignored).collect()
+    }
+    /// As a serializable list, with all [`findings`](Self::findings).
     pub fn list(&self) -> SkillList {
-        let diagnostics = self.0.diagnostics.iter().chain(self.matcher().diagnostics()).cloned();
-        SkillList { skills: self.iter().map(|skill| SkillSummary::clone(&skill.summary)).collect(), diagnostics: diagnostics.collect() }
+        SkillList { skills: self.iter().map(|skill| SkillSummary::clone(&skill.summary)).collect(), diagnostics: self.findings() }
     }
     /// The very same snapshot.
     pub fn is_same(&self, other: &Self) -> bool {

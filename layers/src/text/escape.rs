@@ -35,7 +35,7 @@ pub const BLOCKS: &[&str] = &[
 /// zero-width spaces, tag characters. Joiners and variation selectors are not among them: scripts and emoji need them.
 pub fn is_invisible(c: char) -> bool {
     match c {
-        '\t' | '\n' | '\r' => false,
+        ' '..='~' | '\t' | '\n' | '\r' => false,
         c if c.is_control() => true,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => {
             true
@@ -58,19 +58,48 @@ pub fn has_invisible(text: &str) -> bool {
 /// assert_eq!(escape::text("A < B  & C\n\u{202e}"), "A &lt; B &amp; C");
 /// ```
 pub fn text(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
+    line(&one_line(text)).into_owned()
+}
+
+/// One line: invisible characters dropped, white space collapsed to single spaces, nothing escaped.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if is_plain_line(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len());
     for word in text.split(char::is_whitespace) {
-        let before = escaped.len();
+        let before = line.len();
         if before > 0 {
-            escaped.push(' ');
+            line.push(' ');
         }
-        let begin = escaped.len();
-        word.chars().filter(|c| !is_invisible(*c)).for_each(|c| push(&mut escaped, c));
-        if escaped.len() == begin {
-            escaped.truncate(before);
+        let begin = line.len();
+        line.extend(word.chars().filter(|c| !is_invisible(*c)));
+        if line.len() == begin {
+            line.truncate(before);
         }
     }
-    escaped
+    line.into()
+}
+
+/// Letters, digits and signs of ASCII with single spaces between them, as most lines are.
+fn is_plain_line(text: &str) -> bool {
+    let mut before = b' ';
+    let is_plain = text.bytes().all(|byte| {
+        let fits = matches!(byte, b'!'..=b'~') || byte == b' ' && before != b' ';
+        before = byte;
+        fits
+    });
+    is_plain && !text.ends_with(' ')
+}
+
+/// A text of [`one_line`] for a text node: `&`, `<`, `>` escaped.
+pub(crate) fn line(line: &str) -> Cow<'_, str> {
+    let is_markup = |byte: &u8| matches!(byte, b'&' | b'<' | b'>');
+    let Some(first) = line.as_bytes().iter().position(is_markup) else { return Cow::Borrowed(line) };
+    let mut escaped = String::with_capacity(line.len() + 16);
+    escaped.push_str(&line[..first]);
+    line[first..].chars().for_each(|c| push(&mut escaped, c));
+    escaped.into()
 }
 
 /// For a path, in a text node or an attribute: reads as the same path once it is unescaped. Control characters become references.

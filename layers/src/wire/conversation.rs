@@ -115,6 +115,8 @@ pub struct Conversation {
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.
     pub tools: Vec<String>,
+    /// The provider, as hosts name it, where no other speaks this format.
+    pub provider: Option<&'static str>,
 }
 
 impl Conversation {

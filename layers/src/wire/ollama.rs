@@ -21,6 +21,9 @@ pub struct OllamaChat;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OllamaGenerate;
 
+/// Who speaks these formats, and no other.
+const PROVIDER: &str = "ollama";
+
 /// Content is a string here; a list comes from clients of other formats.
 const PARTS: Parts = Parts { kind: Some("text") };
 
@@ -35,7 +38,7 @@ impl Wire<Value> for OllamaChat {
             return Conversation::foreign();
         }
         let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| tool.get("function")));
-        let mut conversation = Conversation { model: json::model(request), tools, ..Conversation::default() };
+        let mut conversation = Conversation { model: json::model(request), provider: Some(PROVIDER), tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
             match json::text(message, "role") {
@@ -104,6 +107,7 @@ impl Wire<Value> for OllamaGenerate {
             messages: vec![message],
             held_by_provider: held.map(|tokens| HeldHistory::Fixed(json::canonical(tokens))),
             model: json::model(request),
+            provider: Some(PROVIDER),
             ..Conversation::default()
         }
     }

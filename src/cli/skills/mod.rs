@@ -4,13 +4,15 @@ mod new;
 mod validate;
 
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable, within_columns};
-use super::workspace::{WorkspaceOptions, skill_id, wait};
+use super::workspace::{LOOKING, WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
+use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
-use crate::layers::text::escape;
+use crate::layers::text::escape::one_line;
 use crate::skills::{DiscoveryOptions, FolderSkills, Root};
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
@@ -77,23 +79,24 @@ impl Skills {
 
 impl List {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots()? };
-        let list = skills.snapshot().list();
+        let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots(terminal)? };
+        let snapshot = skills.snapshot();
+        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), diagnostics: snapshot.findings() };
         if self.json {
-            return Ok(terminal::print_exactly(&terminal::json(&list)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&listed)?)?);
         }
-        if list.skills.is_empty() {
+        if listed.skills.is_empty() {
             terminal.say("There are no skills. They are looked for in:");
             skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", printable(&root.path.to_string_lossy()))));
         } else {
-            let table = table(&list.skills, terminal.width());
+            let table = table(&listed.skills, terminal.width());
             terminal.print(&table)?;
         }
-        terminal.diagnostics(&list.diagnostics);
+        terminal.diagnostics(&listed.diagnostics);
         Ok(())
     }
 
-    fn of_roots(&self) -> Result<FolderSkills, Failure> {
+    fn of_roots(&self, terminal: &mut Terminal) -> Result<FolderSkills, Failure> {
         let mut roots = Vec::new();
         for (n, path) in self.root.iter().enumerate() {
             if !path.is_dir() {
@@ -101,12 +104,19 @@ impl List {
             }
             roots.push(Root::new(path, SkillSourceKind::Configured, format!("configured:{n}")));
         }
-        Ok(FolderSkills::in_roots(roots, &DiscoveryOptions::default()))
+        Ok(terminal.during(LOOKING, || FolderSkills::in_roots(roots, &DiscoveryOptions::default())))
     }
 }
 
+/// A [`SkillList`](crate::layers::skill::SkillList) that borrows its skills.
+#[derive(Serialize)]
+struct Listed<'a> {
+    skills: Vec<&'a SkillSummary>,
+    diagnostics: Vec<Diagnostic>,
+}
+
 /// A line a skill: id, source, marks, description, and what else is worth knowing at a glance.
-fn table(skills: &[SkillSummary], width: usize) -> String {
+fn table(skills: &[&SkillSummary], width: usize) -> String {
     let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
     let ids = widest(|skill| skill.id.as_str(), 32);
     let sources = widest(|skill| &skill.source.label, 24);
@@ -117,7 +127,7 @@ fn table(skills: &[SkillSummary], width: usize) -> String {
         let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
         let glance = glance(skill);
         let taken = ids + sources + 4 + glance.width() + if marks.is_empty() { 0 } else { marks.width() };
-        let description = within_columns(&plain(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
+        let description = within_columns(&one_line(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
         let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
         let label = printable(&skill.source.label);
         out.push_str(&format!(
@@ -133,19 +143,14 @@ fn table(skills: &[SkillSummary], width: usize) -> String {
 fn glance(skill: &SkillSummary) -> String {
     let needs: Vec<&str> = skill.requirements.packages.iter().chain(&skill.requirements.settings).map(String::as_str).collect();
     let needs = (!needs.is_empty()).then(|| format!("needs {}", needs.join(", ")));
-    let told: Vec<String> = [skill.version.clone(), skill.license.clone(), needs].into_iter().flatten().map(|text| plain(&text)).collect();
+    let told: Vec<String> =
+        [skill.version.clone(), skill.license.clone(), needs].into_iter().flatten().map(|text| one_line(&text).into_owned()).collect();
     if told.is_empty() { String::new() } else { format!(" [{}]", within_columns(&told.join("; "), 40)) }
 }
 
 fn marks(skill: &SkillSummary) -> Vec<&'static str> {
     let marks = [(skill.disabled, "disabled"), (skill.hidden, "hidden from the model"), (!skill.user_invocable, "not for users")];
     marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark).collect()
-}
-
-/// One line without anything invisible.
-fn plain(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(|word| word.replace(escape::is_invisible, "")).collect();
-    words.join(" ")
 }
 
 fn manifest(assembly: &Assembly, name: &str) -> Result<SkillManifest, Failure> {
@@ -176,7 +181,7 @@ fn card(manifest: &SkillManifest) -> String {
     let skill = &manifest.summary;
     let mut out = format!("{BOLD}{}{BOLD:#}", printable(skill.id.as_str()));
     if skill.name != skill.id.as_str() {
-        out.push_str(&format!(" ({})", plain(&skill.name)));
+        out.push_str(&format!(" ({})", one_line(&skill.name)));
     }
     out.push_str(&format!("\n{}\n\n", printable(&skill.description)));
     let list = |values: &[String]| (!values.is_empty()).then(|| values.join(", "));
@@ -213,7 +218,11 @@ fn card(manifest: &SkillManifest) -> String {
     ] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             // A path is told as it is, blanks and all.
-            let value = if matches!(name, "location" | "files") { printable(&value).replace('\n', "\u{fffd}") } else { plain(&value) };
+            let value = if matches!(name, "location" | "files") {
+                printable(&value).replace('\n', "\u{fffd}")
+            } else {
+                one_line(&value).into_owned()
+            };
             out.push_str(&format!("{DIM}{name:<14}{DIM:#}{value}\n"));
         }
     }

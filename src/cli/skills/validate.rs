@@ -39,23 +39,20 @@ struct Validated<'a> {
 impl Validate {
     pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
         let mut validation = Validation::new(self.rules);
-        let mut missing = false;
-        for path in &self.paths {
-            if let Err(reason) = validation.path(path) {
-                terminal.error(&printable(&format!("{}: {reason}", path.display())));
-                missing = true;
-            }
-        }
+        let read = |path: &PathBuf| validation.path(path).err().map(|reason| format!("{}: {reason}", path.display()));
+        let failed: Vec<String> = terminal.during("Reading skills", || self.paths.iter().filter_map(read).collect());
+        failed.iter().for_each(|reason| terminal.error(reason));
         if self.json {
             terminal.print(&terminal::json(&report(self.rules, &validation))?)?;
         } else {
-            for finding in validation.findings() {
-                terminal.print(&line(finding))?;
+            let lines: String = validation.findings().iter().map(line).collect();
+            if !lines.is_empty() {
+                terminal.print(&lines)?;
             }
         }
         let (skills, findings) = (validation.files().len(), validation.findings().len());
         terminal.say(&format!("{}, {}", counted(skills, "skill"), counted(findings, "finding")));
-        if missing || !validation.is_valid() { Err(Failure::Findings) } else { Ok(()) }
+        if !failed.is_empty() || !validation.is_valid() { Err(Failure::Findings) } else { Ok(()) }
     }
 }
 
@@ -72,7 +69,7 @@ fn report(rules: RuleSet, validation: &Validation) -> Report<'_> {
 
 /// A finding is one line, whatever stands in the file.
 fn line(finding: &Diagnostic) -> String {
-    printable(&finding.to_string()).replace('\n', " ")
+    printable(&finding.to_string()).replace('\n', " ") + "\n"
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -340,7 +340,7 @@ impl State {
     fn anchored(&mut self, said: &AnchoredText) {
         said.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
         let sent = (!said.text.is_empty()).then(|| self.memory.remember_sent(said.message, &said.text)).into_iter().collect();
-        said.activated.iter().for_each(|skill| drop(self.switched_off.remove(skill)));
+        self.switched_off.retain(|skill, _| !said.activated.contains(skill));
         let AnchoredText { anchor, parent, role, text, fragments, opened, read, message, places, .. } = said.clone();
         let values = said.values.iter().map(|(id, value)| (id.clone(), value.clone().map(|value| value.with(self)))).collect();
         let active = said.active.iter().cloned().collect();

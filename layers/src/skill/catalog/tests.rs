@@ -76,6 +76,36 @@ fn bundled_files_stand_in_a_summary_that_asks_for_them() {
 }
 
 #[test]
+fn skills_of_a_brief_source_are_a_name_and_a_description_alone() {
+    let mut brief = skill("b", "Does <b>");
+    let summary = Arc::make_mut(&mut brief.summary);
+    (summary.name, summary.source) =
+        ("B & b".into(), Arc::new(SkillSource { label: "repo:.brute/skills".into(), ..(*summary.source).clone() }));
+    let all = Skills::new([skill("a", "Does a"), brief], vec![]);
+    let options = CatalogOptions {
+        include_keywords: true,
+        include_resources: true,
+        brief_sources: BTreeSet::from(["repo:.brute/skills".to_owned()]),
+        ..CatalogOptions::default()
+    };
+    let in_format = |format| Catalog::new(&all, &CatalogOptions { format, ..options.clone() }).unwrap();
+    let xml = in_format(CatalogFormat::Xml);
+    let alone = "  <skill>\n    <name>B &amp; b</name>\n    <description>Does &lt;b&gt;</description>\n  </skill>\n</available_skills>";
+    assert!(xml.whole.ends_with(alone) && xml.whole.contains("<id>a</id>"), "{}", xml.whole);
+    let lines = in_format(CatalogFormat::Lines).whole;
+    assert!(lines.ends_with("\n- a: Does a (/home/me/R&amp;D skills/a/SKILL.md)\n- B &amp; b: Does &lt;b&gt;"), "{lines}");
+    // What is shown of it least is its name.
+    let names = Catalog::new(&all, &CatalogOptions { mode: CatalogMode::NamesOnly, ..options.clone() }).unwrap().whole;
+    assert!(names.ends_with("  <skill>\n    <name>B &amp; b</name>\n  </skill>\n</available_skills>"), "{names}");
+    for limit in 0..xml.whole.len() {
+        let fitted = xml.fit(&bytes(limit));
+        let shown = fitted.text.matches("<skill>").count();
+        assert!(fitted.text.is_empty() || shown + fitted.items_left_out == 2);
+        assert!(fitted.text.is_empty() || fitted.items_left_out > 0 || fitted.text.contains("<name>B &amp; b</name>"), "{}", fitted.text);
+    }
+}
+
+#[test]
 fn no_skill_to_show_is_no_catalog() {
     let mut disabled = skill("a", "");
     Arc::make_mut(&mut disabled.summary).disabled = true;
