@@ -219,7 +219,8 @@ fn of_a_workspace_that_is_not_trusted_nothing_but_its_path_is_told() {
     assert!(untrusted.data().contains(BASE) && untrusted.data().contains("<user_authority>"));
     let expected = format!("<dynamic_repository_context>\nWorking directory: {}\n</dynamic_repository_context>", place.shown("work"));
     assert!(untrusted.data().contains(&expected), "{}", untrusted.stdout);
-    assert_eq!(untrusted.stderr, "");
+    let said = format!("{} is not trusted: nothing in it is read, and no program runs in it\n", place.shown("work"));
+    assert_eq!(untrusted.stderr, said);
     assert_eq!(run(&["skills", "list", "--untrusted", "--json"]).json()["skills"], json!([]));
     assert!(run(&["config", "show", "--untrusted", "--changed"]).data().contains("All values are the defaults."));
     assert!(run(&["skills", "show", "--untrusted", "a"]).failure().contains("no skill `a`"));
