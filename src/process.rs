@@ -51,6 +51,12 @@ pub(crate) fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
     files.map(|folder| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))).find(|file| is_executable(file))
 }
 
+/// All variables of the environment, as a program is to find them: its `HOME` is the environment's home folder.
+pub(crate) fn variables(environment: &Environment) -> impl Iterator<Item = (&str, &str)> {
+    let home = environment.home_folder().and_then(Path::to_str).map(|home| ("HOME", home));
+    environment.variables().chain(home)
+}
+
 fn is_executable(file: &Path) -> bool {
     #[cfg(unix)]
     let may_run = |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
@@ -159,6 +165,13 @@ mod tests {
         let mut names: Vec<&str> = printed.text.lines().collect();
         names.sort_unstable();
         assert_eq!(names, ["ONE=1", "PATH=/usr/bin:/bin"]);
+    }
+
+    #[test]
+    fn a_program_is_at_home_where_the_environment_is() {
+        let environment = Environment::new("/").variable("HOME", "/elsewhere").variable("ONE", "1").home("/home/me");
+        let variables: std::collections::BTreeMap<_, _> = variables(&environment).collect();
+        assert_eq!(variables, [("HOME", "/home/me"), ("ONE", "1")].into());
     }
 
     #[test]

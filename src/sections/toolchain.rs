@@ -89,7 +89,7 @@ impl ToolchainContext {
 
     fn ask(&self, tool: &str, argument: &str) -> Answer {
         let Some(program) = process::find(tool, &self.environment) else { return Answer::Nothing };
-        let variables = self.environment.variables().chain(QUIET).collect();
+        let variables = process::variables(&self.environment).chain(QUIET).collect();
         let [deadline, _] = self.deadlines;
         let within = Surroundings { directory: self.workspace.directory(), variables, deadline, max_bytes: MAX_OUTPUT };
         match process::run(&program, &[argument], &within) {

@@ -70,7 +70,7 @@ fn variables(environment: &Environment) -> Vec<(&str, &str)> {
     let is_kept = |name: &str| {
         !name.starts_with("GIT_") || KEPT.contains(&name) || name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_")
     };
-    environment.variables().filter(|(name, _)| is_kept(name)).chain(VARIABLES).collect()
+    process::variables(environment).filter(|(name, _)| is_kept(name)).chain(VARIABLES).collect()
 }
 
 /// What git said of it, in its first line.
