@@ -9,7 +9,10 @@ use crate::layers::{
     ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
     SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
-use crate::sections::{CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, Locale, RepositoryContext, RuntimeMode};
+use crate::sections::{
+    self, AgentSuffix, CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, GitRevision, HostingEnvironment, Locale,
+    RepositoryContext, RuntimeMode, ToolchainContext, WorktreeContext,
+};
 use crate::sessions::RecentSessions;
 use crate::skills::{DiscoveryOptions, FolderSkills, RootRules};
 use crate::{Environment, Workspace};
@@ -138,27 +141,34 @@ impl Assembly {
     }
     /// The sections of `system_prompt.sections` that are on.
     pub fn sections(&self) -> SectionsLayer {
-        let (environment, workspace, prompt) = (&self.environment, &self.workspace, &self.config.system_prompt);
-        let suffix = TextSection::new("agent_suffix", Tier::Stable, &*prompt.agent_suffix).source(Source::Configuration).fixed();
-        let profile = self.config.composition.active_profile.clone().unwrap_or_default();
+        let (environment, workspace, prompt) = (|| self.environment.clone(), || self.workspace.clone(), &self.config.system_prompt);
+        let profile = self.config.composition.active_profile.as_deref().map(sections::bounded).unwrap_or_default();
         let all = SectionsLayer::default()
-            .with(RepositoryContext::new(workspace.clone(), prompt.repository_instructions_max_chars))
-            .with(suffix)
-            .with(ExecutionEnvironment::new(environment.clone()))
-            .with(Locale::new(environment.clone()))
+            .with(RepositoryContext::new(workspace(), prompt.repository_instructions_max_chars))
+            .with(AgentSuffix::new(&*prompt.agent_suffix))
+            .with(ExecutionEnvironment::new(environment()))
+            .with(HostingEnvironment::new(environment()))
+            .with(Locale::new(environment()))
+            .with(ToolchainContext::new(environment(), workspace()))
+            .with(WorktreeContext::new(environment(), workspace()))
             .with(RuntimeMode)
             .with(TextSection::new("config_profile", Tier::Session, profile).source(Source::Configuration))
-            .with(CurrentDatetime::new(environment.clone()))
-            .with(DynamicRepositoryContext::new(workspace.clone(), prompt.git_status_max_chars));
+            .with(CurrentDatetime::new(environment()))
+            .with(GitRevision::new(environment(), workspace()))
+            .with(DynamicRepositoryContext::new(environment(), workspace(), prompt.git_status_max_chars));
         let on = &prompt.sections;
         let switches = [
             ("repository_context", on.repository_context),
             ("agent_suffix", on.agent_suffix),
             ("execution_environment", on.execution_environment),
+            ("hosting_environment", on.hosting_environment),
             ("locale", on.locale),
+            ("toolchain_context", on.toolchain_context),
+            ("worktree_context", on.worktree_context),
             ("runtime_mode", on.runtime_mode),
             ("config_profile", on.config_profile),
             ("current_datetime", on.current_datetime),
+            ("git_revision", on.git_revision),
             ("dynamic_repository_context", on.dynamic_repository_context),
         ];
         switches.into_iter().filter(|(_, on)| !on).fold(all, |sections, (name, _)| sections.without(name))

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Variables, home, working directory and clock.
+/// Variables, home, working directory and clock. Programs that are started (git, toolchains) are looked for on its `PATH`, and find its variables
+/// and no others.
 ///
 /// ```
 /// use tower_prompt::Environment;

@@ -1,13 +1,17 @@
-//! Runs a program that must not get in the way: with a deadline, a bounded output, no terminal, and in a process group that is killed when it is
-//! late.
+//! Runs a program that must not get in the way: with a deadline, bounded output, no terminal, the environment that it is given and no other, and
+//! in a process group that is killed when it is late.
 
+use crate::Environment;
 use std::ffi::OsStr;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Bytes of what a program says on its standard error.
+const MAX_COMPLAINT: usize = 1024;
 
 /// What a program printed.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub(crate) struct Printed {
     /// It printed more than was read; then it was killed.
     pub(crate) is_cut: bool,
     pub(crate) succeeded: bool,
+    /// The beginning of what a program that failed said about it.
+    pub(crate) complaint: String,
 }
 
 /// Why there is nothing that a program printed.
@@ -27,40 +33,54 @@ pub(crate) enum ProcessError {
     Late(Duration),
 }
 
-/// Blocks until the program ends, is late, or has printed `max_bytes`. `variables` are set on top of the process's own.
-pub(crate) fn run<A: AsRef<OsStr>>(
-    program: &str,
-    arguments: &[A],
-    directory: &Path,
-    variables: &[(&str, Option<&str>)],
-    deadline: Duration,
-    max_bytes: usize,
-) -> Result<Printed, ProcessError> {
+/// How a program is run.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) directory: &'a Path,
+    /// All that it finds in its environment.
+    pub(crate) variables: Vec<(&'a str, &'a str)>,
+    pub(crate) deadline: Duration,
+    /// Of its standard output.
+    pub(crate) max_bytes: usize,
+}
+
+/// The program of this name on the environment's `PATH`. Folders of it that are relative don't count: a repository must not lend its own programs.
+pub(crate) fn find(name: &str, environment: &Environment) -> Option<PathBuf> {
+    // Windows calls it so.
+    let folders = environment.get("PATH").or_else(|| environment.get("Path"))?;
+    let files = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
+    files.map(|folder| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))).find(|file| is_executable(file))
+}
+
+/// All variables of the environment, as a program is to find them: its `HOME` is the environment's home folder.
+pub(crate) fn variables(environment: &Environment) -> impl Iterator<Item = (&str, &str)> {
+    let home = environment.home_folder().and_then(Path::to_str).map(|home| ("HOME", home));
+    environment.variables().chain(home)
+}
+
+fn is_executable(file: &Path) -> bool {
+    #[cfg(unix)]
+    let may_run = |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = |_: &std::fs::Metadata| true;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
+}
+
+/// Blocks until the program ends, is late, or has printed more than it may.
+pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Surroundings<'_>) -> Result<Printed, ProcessError> {
+    let Surroundings { deadline, max_bytes, .. } = *within;
     let ends = Instant::now() + deadline;
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    for (name, value) in variables {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    command.args(arguments).current_dir(within.directory).env_clear().envs(within.variables.iter().copied());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(ProcessError::Start)?;
-    let Some(stdout) = child.stdout.take() else {
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         end(&mut child);
         return Err(ProcessError::Start(std::io::Error::other("it has no output")));
     };
-    let (send, receive) = mpsc::channel();
-    // A grandchild may hold the pipe open for longer than we wait: then the thread ends with it, and is not waited for.
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stdout.take(max_bytes as u64 + 1).read_to_end(&mut bytes);
-        let _ = send.send(bytes);
-    });
-    let read = receive.recv_timeout(ends.saturating_duration_since(Instant::now()));
-    let Ok(mut bytes) = read else {
+    let (stdout, stderr) = (reading(stdout, max_bytes), reading(stderr, MAX_COMPLAINT));
+    let Ok(mut bytes) = stdout.recv_timeout(ends.saturating_duration_since(Instant::now())) else {
         end(&mut child);
         return Err(ProcessError::Late(deadline));
     };
@@ -72,7 +92,25 @@ pub(crate) fn run<A: AsRef<OsStr>>(
     } else {
         wait(&mut child, ends).ok_or(ProcessError::Late(deadline))?.success()
     };
-    Ok(Printed { text: String::from_utf8_lossy(&bytes).into_owned(), is_cut, succeeded })
+    let mut complaint = Vec::new();
+    if !succeeded {
+        complaint = stderr.recv_timeout(ends.saturating_duration_since(Instant::now())).unwrap_or_default();
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Printed { text: text(&bytes), is_cut, succeeded, complaint: text(&complaint) })
+}
+
+/// The beginning of a stream, and one byte more where there is more. A grandchild may hold the pipe open for longer than we wait: then the thread
+/// ends with it, and is not waited for.
+fn reading(stream: impl Read + Send + 'static, max_bytes: usize) -> Receiver<Vec<u8>> {
+    let (send, receive) = mpsc::channel();
+    // Without a thread the sender is gone, which reads as late.
+    let _ = thread::Builder::new().name("tower-prompt".into()).spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.take(max_bytes as u64 + 1).read_to_end(&mut bytes);
+        let _ = send.send(bytes);
+    });
+    receive
 }
 
 /// A program that closed its output is about to end.
@@ -103,16 +141,37 @@ fn end(child: &mut Child) {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(20);
+
     fn shell(script: &str, deadline: Duration, max_bytes: usize) -> Result<Printed, ProcessError> {
-        run("sh", &["-c", script], Path::new("/"), &[("ONE", Some("1"))], deadline, max_bytes)
+        let variables = vec![("ONE", "1"), ("PATH", "/usr/bin:/bin")];
+        run(Path::new("/bin/sh"), &["-c", script], &Surroundings { directory: Path::new("/"), variables, deadline, max_bytes })
     }
 
     #[test]
     fn what_it_prints_is_read_and_bounded() {
-        let printed = shell("echo $ONE; exit 3", Duration::from_secs(20), 100).unwrap();
-        assert_eq!((&*printed.text, printed.is_cut, printed.succeeded), ("1\n", false, false));
-        let flood = shell("while :; do echo flood; done", Duration::from_secs(20), 1000).unwrap();
+        let printed = shell("echo $ONE; echo why >&2; exit 3", LONG, 100).unwrap();
+        assert_eq!((&*printed.text, printed.is_cut, printed.succeeded, &*printed.complaint), ("1\n", false, false, "why\n"));
+        let flood = shell("while :; do echo flood; done", LONG, 1000).unwrap();
         assert!(flood.is_cut && flood.text.len() == 1000);
+        let complaints =
+            shell("trap '' PIPE; n=0; while [ $n -lt 3000 ]; do echo flood >&2; n=$((n+1)); done 2>/dev/null; exit 1", LONG, 9);
+        assert!(!complaints.unwrap().succeeded);
+    }
+
+    #[test]
+    fn it_finds_the_environment_that_it_is_given_and_no_other() {
+        let printed = shell("env | grep -v '^PWD=\\|^SHLVL=\\|^_='", LONG, 4096).unwrap();
+        let mut names: Vec<&str> = printed.text.lines().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["ONE=1", "PATH=/usr/bin:/bin"]);
+    }
+
+    #[test]
+    fn a_program_is_at_home_where_the_environment_is() {
+        let environment = Environment::new("/").variable("HOME", "/elsewhere").variable("ONE", "1").home("/home/me");
+        let variables: std::collections::BTreeMap<_, _> = variables(&environment).collect();
+        assert_eq!(variables, [("HOME", "/home/me"), ("ONE", "1")].into());
     }
 
     #[test]
@@ -124,8 +183,18 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_said_so() {
-        let absent = run::<&str>("no-such-program-of-this-name", &[], Path::new("/"), &[], Duration::from_secs(1), 1);
-        assert!(matches!(absent, Err(ProcessError::Start(_))));
+    fn who_asks_for_something_gets_no_answer() {
+        assert_eq!(shell("read answer || echo nobody", LONG, 100).unwrap().text, "nobody\n");
+    }
+
+    #[test]
+    fn a_program_is_found_on_the_path_of_the_environment_alone() {
+        let of = |path: &str| find("sh", &Environment::new("/bin").variable("PATH", path));
+        assert_eq!(of("/nowhere:/bin:/usr/bin"), Some("/bin/sh".into()));
+        assert_eq!(of(":.:bin"), None, "a relative folder is the repository's");
+        assert_eq!(find("sh", &Environment::new("/bin")), None);
+        assert_eq!(find("no-such-program-of-this-name", &Environment::new("/").variable("PATH", "/bin")), None);
+        let within = Surroundings { directory: Path::new("/"), variables: Vec::new(), deadline: LONG, max_bytes: 1 };
+        assert!(matches!(run::<&str>(Path::new("/no-such-program"), &[], &within), Err(ProcessError::Start(_))));
     }
 }

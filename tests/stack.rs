@@ -5,7 +5,11 @@ mod place;
 mod stack {
     mod activation;
     mod git;
+    #[cfg(unix)]
+    mod git_runs;
     mod instructions;
+    #[cfg(unix)]
+    mod programs;
     mod sections;
     mod sessions;
     mod skills;

@@ -92,13 +92,12 @@ pub struct TextSection {
     body: String,
     limit: Limit,
     source: Source,
-    is_fixed: bool,
 }
 
 impl TextSection {
     /// An empty text is absent.
     pub fn new(name: impl Into<String>, tier: Tier, body: impl Into<String>) -> Self {
-        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, source: Source::Host, is_fixed: false }
+        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, source: Source::Host }
     }
     /// At most so much of it.
     pub fn limit(mut self, limit: Limit) -> Self {
@@ -110,11 +109,6 @@ impl TextSection {
         self.source = source;
         self
     }
-    /// Stays as it was told first: a change of it waits for [`Session::rebase`](crate::Session::rebase).
-    pub fn fixed(mut self) -> Self {
-        self.is_fixed = true;
-        self
-    }
 }
 
 impl Section for TextSection {
@@ -123,15 +117,8 @@ impl Section for TextSection {
     }
     fn add(&self, _: &Turn, prompt: &mut Prompt) {
         if self.body.trim().is_empty() {
-            // What is fixed does not go away either.
-            if !self.is_fixed {
-                prompt.gone(self.name.clone());
-            }
-            return;
+            return prompt.gone(self.name.clone());
         }
-        prompt.add(self.tier, || {
-            let fragment = fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone());
-            if self.is_fixed { fragment.fixed() } else { fragment }
-        });
+        prompt.add(self.tier, || fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone()));
     }
 }

@@ -1,7 +1,7 @@
 //! Which workspace, which configuration: the options that most commands share.
 
 use super::Failure;
-use super::terminal::Terminal;
+use super::terminal::{self, Terminal};
 use crate::config::{ConfigError, Loaded, Loader};
 use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillId, SkillRegistry};
@@ -62,6 +62,10 @@ impl WorkspaceOptions {
     /// The configuration with its findings shown, and what it makes of the workspace.
     pub(super) fn assembly(&self, terminal: &mut Terminal) -> Result<Assembly, Failure> {
         let (environment, workspace) = self.open()?;
+        if !workspace.is_trusted() {
+            let folder = terminal::printable(&workspace.root().to_string_lossy());
+            terminal.say(&format!("{folder} is not trusted: nothing in it is read, and no program runs in it"));
+        }
         let loaded = self.load(&environment, &workspace)?;
         terminal.diagnostics(&loaded.findings);
         Ok(terminal.during(LOOKING, || Assembly::new(loaded.config, &environment, &workspace)))

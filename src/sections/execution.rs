@@ -4,7 +4,8 @@ use super::bounded;
 use crate::Environment;
 use crate::layers::{Prompt, Section, Tier, Turn, sections};
 use std::env::consts;
-use std::path::Path;
+
+const SEPARATORS: [char; 2] = ['/', '\\'];
 
 /// `execution_environment`: operating system, architecture, the shell's executable name. Once a conversation.
 #[derive(Clone, Debug)]
@@ -20,7 +21,9 @@ impl ExecutionEnvironment {
 
     fn text(&self) -> String {
         let shell = self.environment.get("SHELL").or_else(|| self.environment.get("ComSpec"));
-        let shell = shell.and_then(|shell| Path::new(shell).file_name()?.to_str()).map(bounded).filter(|name| !name.is_empty());
+        // Either separator, whatever the system: what stands before it is no one's business.
+        let shell = shell.and_then(|shell| shell.trim_end_matches(SEPARATORS).rsplit(SEPARATORS).next());
+        let shell = shell.map(bounded).filter(|name| !name.is_empty());
         let shell = shell.map(|name| format!("\nShell: {name}")).unwrap_or_default();
         format!("Operating system: {}\nArchitecture: {}{shell}", consts::OS, consts::ARCH)
     }
@@ -41,8 +44,10 @@ mod tests {
 
     #[test]
     fn of_the_shell_only_the_name_is_told() {
-        let text = ExecutionEnvironment::new(Environment::new("/").variable("SHELL", "/home/me/bin/fish")).text();
-        assert!(text.ends_with("\nShell: fish") && !text.contains("home"));
+        for shell in ["/home/me/bin/fish", "C:\\home\\me\\fish", "fish", "/home/me/fish/"] {
+            let text = ExecutionEnvironment::new(Environment::new("/").variable("SHELL", shell)).text();
+            assert!(text.ends_with("\nShell: fish") && !text.contains("home"), "{text}");
+        }
         assert!(!ExecutionEnvironment::new(Environment::new("/")).text().contains("Shell"));
     }
 }

@@ -36,15 +36,23 @@ impl Place {
     pub(crate) fn skill(&self, id: &str, description: &str, body: &str) -> PathBuf {
         self.write(&format!("work/skills/{id}/SKILL.md"), format!("---\nname: {id}\ndescription: {description}\n---\n{body}\n"))
     }
+    /// The variables by which git is found, and finds no configuration but the repository's.
+    pub(crate) fn own_git(&self) -> Vec<(&'static str, String)> {
+        let path = std::env::var("PATH").expect("these tests need git");
+        let own =
+            [("PATH", path), ("HOME", self.shown("home")), ("GIT_CONFIG_GLOBAL", "/dev/null".into()), ("GIT_CONFIG_NOSYSTEM", "1".into())];
+        own.into()
+    }
     /// Runs git in the workspace, with no configuration but its own.
     pub(crate) fn git(&self, arguments: &[&str]) {
+        self.git_in("work", arguments);
+    }
+    /// Runs git in this folder, with no configuration but its own.
+    pub(crate) fn git_in(&self, folder: &str, arguments: &[&str]) {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"]);
-        git.args(arguments).current_dir(self.at("work")).stdin(Stdio::null()).stdout(Stdio::null());
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-            git.env_remove(name);
-        }
-        let status = git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").status();
+        git.args(["-c", "protocol.file.allow=always"]).args(arguments).current_dir(self.at(folder));
+        let status = git.env_clear().envs(self.own_git()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(status.expect("these tests need git").success(), "git {arguments:?}");
     }
 }

@@ -18,6 +18,7 @@ agent_suffix = \"Be brief.\"
 repository_context = false
 repository_invariants = false
 execution_environment = false
+hosting_environment = false
 current_datetime = false
 dynamic_repository_context = false
 ";

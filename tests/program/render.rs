@@ -9,7 +9,12 @@ const BASE: &str = "You are a coding agent.";
 #[test]
 fn the_sample_workspace_as_a_person_reads_it() {
     let place = Place::new();
-    let run = place.run(&["render", "--dir", SAMPLE, "-m", "Count the words of this file."]);
+    let mut command = place.command(&["render", "--dir", SAMPLE, "-m", "Count the words of this file."]);
+    // There where the sources are a checkout, and not in a package.
+    for section in ["GIT_REVISION", "WORKTREE_CONTEXT"] {
+        command.env(format!("BCODE_SYSTEM_PROMPT__SECTIONS__{section}"), "false");
+    }
+    let run = finish(&mut command, b"");
     insta::assert_snapshot!(steady(run.data(), &place));
 }
 
@@ -214,7 +219,8 @@ fn of_a_workspace_that_is_not_trusted_nothing_but_its_path_is_told() {
     assert!(untrusted.data().contains(BASE) && untrusted.data().contains("<user_authority>"));
     let expected = format!("<dynamic_repository_context>\nWorking directory: {}\n</dynamic_repository_context>", place.shown("work"));
     assert!(untrusted.data().contains(&expected), "{}", untrusted.stdout);
-    assert_eq!(untrusted.stderr, "");
+    let said = format!("{} is not trusted: nothing in it is read, and no program runs in it\n", place.shown("work"));
+    assert_eq!(untrusted.stderr, said);
     assert_eq!(run(&["skills", "list", "--untrusted", "--json"]).json()["skills"], json!([]));
     assert!(run(&["config", "show", "--untrusted", "--changed"]).data().contains("All values are the defaults."));
     assert!(run(&["skills", "show", "--untrusted", "a"]).failure().contains("no skill `a`"));
@@ -311,7 +317,7 @@ fn the_workspace_is_found_by_walking_up() {
     let deep = finish(place.command(&["render", "-m", "hi"]).current_dir(place.at("work/a/b")), b"");
     let text = deep.data();
     assert!(text.find("Of the root.").unwrap() < text.find("Of the folder.").unwrap(), "nearest last");
-    assert!(text.contains("Branch: No commits yet on main"), "{text}");
+    assert!(text.contains("Branch: main (no commits yet)"), "{text}");
     let here = place.run(&["render", "-m", "hi", "--dir", "a/b"]);
     assert!(!here.data().contains("Of the root."), "--dir is root and working directory alike");
 }

@@ -79,7 +79,9 @@ pub(super) fn steady(text: &str, place: &Place) -> String {
     let text = text.replace(&*sample.to_string_lossy(), "[workspace]").replace(&place.shown("home"), "[home]");
     let text = text.replace(&place.shown("work"), "[workspace]");
     let text = text.replace(std::env::consts::OS, "[system]").replace(std::env::consts::ARCH, "[architecture]");
-    ["current_datetime", "dynamic_repository_context"].into_iter().fold(text, |text, block| without_body(&text, block))
+    ["hosting_environment", "current_datetime", "dynamic_repository_context"]
+        .into_iter()
+        .fold(text, |text, block| without_body(&text, block))
 }
 
 fn without_body(text: &str, block: &str) -> String {

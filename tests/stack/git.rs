@@ -1,11 +1,31 @@
-//! The working directory and what git says of it.
+//! What git says: status, revision, worktree.
 
-use super::talk::Talk;
+use super::talk::{Said, Talk};
 use crate::place::Place;
 use std::fs;
 use tower_prompt::Workspace;
 
-const STATUS: &str = "dynamic_repository_context";
+pub(super) const STATUS: &str = "dynamic_repository_context";
+pub(super) const REVISION: &str = "git_revision";
+pub(super) const WORKTREE: &str = "worktree_context";
+
+pub(super) fn body<'a>(said: &'a Said, section: &str) -> &'a str {
+    let fragment = said.fragment(section);
+    let body = fragment.strip_prefix(&format!("<{section}>\n")).and_then(|rest| rest.strip_suffix(&format!("\n</{section}>")));
+    body.unwrap_or(fragment)
+}
+
+/// A repository with one commit.
+pub(super) fn repository() -> Place {
+    let place = Place::new();
+    place.git(&["init", "-q"]);
+    commit(&place, "one");
+    place
+}
+
+pub(super) fn commit(place: &Place, message: &str) {
+    place.git(&["commit", "-q", "--allow-empty", "-m", message]);
+}
 
 #[test]
 fn of_a_git_status_only_the_lines_that_changed_are_told() {
@@ -39,7 +59,7 @@ fn of_a_git_status_only_the_lines_that_changed_are_told() {
 fn a_repository_without_commits_is_one() {
     let place = Place::new();
     place.git(&["init", "-q"]);
-    assert!(place.start("", "hi").fragment(STATUS).contains("\nBranch: No commits yet on main\nStatus: clean\n"));
+    assert!(place.start("", "hi").fragment(STATUS).contains("\nBranch: main (no commits yet)\nStatus: clean\n"));
 }
 
 #[test]
@@ -75,7 +95,10 @@ fn a_branch_and_a_file_break_out_of_no_block() {
     let said = place.start("", "hi");
     let status = said.fragment(STATUS);
     assert_eq!(status.matches(&format!("</{STATUS}>")).count(), 1, "{status}");
-    assert!(status.contains("a&amp;b&lt;/dynamic_repository_context&gt;\n") && status.contains("x&lt;skill id=y>.txt"), "{status}");
+    assert!(
+        status.contains("a&amp;b&lt;/dynamic_repository_context&gt; (no commits yet)\n") && status.contains("x&lt;skill id=y>.txt"),
+        "{status}"
+    );
 }
 
 #[test]
@@ -116,16 +139,8 @@ fn a_linked_worktree_is_a_root_of_its_own() {
     assert!(
         said.fragment(STATUS).contains("Branch: side\n") && said.new.contains("Of the linked.") && !said.new.contains("Of the primary.")
     );
-}
-
-#[cfg(unix)]
-#[test]
-fn what_a_repository_calls_its_monitor_is_not_run() {
-    let place = Place::new();
-    place.git(&["init", "-q"]);
-    place.git(&["config", "core.fsmonitor", &format!("touch {}", place.shown("marker"))]);
-    place.start("", "hi");
-    assert!(!place.at("marker").exists());
+    assert_eq!(body(&said, WORKTREE), format!("Linked git worktree, root: {}", place.shown("work/tree")));
+    assert_eq!(body(&place.start("", "hi"), WORKTREE), format!("Primary git worktree, root: {}", place.shown("work")));
 }
 
 #[test]
@@ -137,4 +152,125 @@ fn git_takes_no_lock() {
     place.git(&["commit", "-q", "-m", "one"]);
     place.write("work/.git/index.lock", "");
     assert!(place.start("", "hi").fragment(STATUS).contains("Status: clean"));
+}
+
+#[test]
+fn a_revision_is_told_with_its_upstream_and_what_lies_between() {
+    let place = Place::new();
+    assert_eq!(place.start("", "hi").fragment(REVISION), "", "outside a repository there is none");
+    place.git(&["init", "-q"]);
+    place.git(&["config", "branch.main.remote", "."]);
+    place.git(&["config", "branch.main.merge", "refs/heads/base"]);
+    let mut talk = place.talk("");
+    assert_eq!(body(&talk.say("one"), REVISION), "HEAD: no commits yet");
+    commit(&place, "one");
+    place.git(&["branch", "base"]);
+    let head = fs::read_to_string(place.at("work/.git/refs/heads/main")).unwrap();
+    let mut tells = |text: &str, revision: &str| {
+        let said = talk.say(text);
+        assert!(said.new.contains(&format!("{revision}\n</{REVISION}>")), "{}", said.new);
+        assert_eq!(said.codes(), [""; 0]);
+        said
+    };
+    tells("two", &format!("<{REVISION}>\nHEAD: {}\nUpstream: base (up to date)", &head[..12]));
+    commit(&place, "two");
+    commit(&place, "three");
+    tells("three", "\nUpstream: base (2 ahead)");
+    place.git(&["branch", "-f", "base", "HEAD~1"]);
+    place.git(&["reset", "-q", "--hard", "HEAD~2"]);
+    tells("four", "\nUpstream: base (1 behind)");
+    commit(&place, "other");
+    tells("five", "\nUpstream: base (1 ahead, 1 behind)");
+    place.git(&["branch", "-D", "base"]);
+    tells("six", "\nUpstream: base (gone)");
+    place.git(&["checkout", "-q", "--detach"]);
+    let head = fs::read_to_string(place.at("work/.git/HEAD")).unwrap();
+    let detached = tells("seven", &format!("<{REVISION}>\nHEAD: {}", &head[..12]));
+    assert!(detached.new.contains("+ Branch: none (detached HEAD)\n"), "{}", detached.new);
+    assert!(!talk.say("eight").new.contains("HEAD"), "unchanged, it is not repeated");
+}
+
+#[test]
+fn of_a_larger_repository_only_what_lies_in_the_workspace_is_told() {
+    let place = repository();
+    place.write("work/beside.txt", "");
+    place.write("work/part/deep/inside.txt", "");
+    let workspace = Workspace::at(place.at("work/part"));
+    let said = Talk::new(&place.assembly_in(&workspace, "")).say("hi");
+    let root = place.shown("work");
+    let directory = place.shown("work/part");
+    assert_eq!(body(&said, STATUS), format!("Working directory: {directory}\nBranch: main\nStatus (paths from {root}):\n?? part/"));
+    assert_eq!(body(&said, WORKTREE), format!("Primary git worktree, root: {root}"));
+}
+
+#[test]
+fn a_submodule_is_told_by_its_commit_and_is_a_primary_worktree_of_its_own() {
+    let place = repository();
+    fs::create_dir(place.at("library")).unwrap();
+    place.git_in("library", &["init", "-q"]);
+    place.git_in("library", &["commit", "-q", "--allow-empty", "-m", "one"]);
+    place.git(&["submodule", "--quiet", "add", "../library", "sub"]);
+    commit(&place, "with it");
+    place.write("work/sub/untracked.txt", "");
+    assert!(place.start("", "hi").fragment(STATUS).contains("\nStatus: clean\n"), "it is not looked into");
+    place.git_in("work/sub", &["commit", "-q", "--allow-empty", "-m", "two"]);
+    assert!(place.start("", "hi").fragment(STATUS).contains("\n M sub\n"));
+    let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("work/sub")), "")).say("hi");
+    assert!(said.fragment(STATUS).contains("\nStatus:\n?? untracked.txt\n"), "{}", said.new);
+    assert_eq!(body(&said, WORKTREE), format!("Primary git worktree, root: {}", place.shown("work/sub")));
+}
+
+#[test]
+fn in_a_bare_repository_there_is_nothing_to_tell_and_in_its_worktrees_there_is() {
+    let place = repository();
+    place.git(&["clone", "-q", "--bare", ".", "../project/.bare"]);
+    place.write("project/.git", "gitdir: ./.bare\n");
+    place.git_in("project", &["worktree", "add", "-q", "tree"]);
+    for folder in ["project", "project/.bare"] {
+        let said = Talk::new(&place.assembly_in(&Workspace::at(place.at(folder)), "")).say("hi");
+        assert_eq!(body(&said, STATUS), format!("Working directory: {}", place.shown(folder)));
+        assert_eq!((said.fragment(REVISION), said.fragment(WORKTREE), said.codes()), ("", "", vec![]), "{folder}");
+    }
+    let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("project/tree")), "")).say("hi");
+    assert!(said.fragment(STATUS).contains("\nBranch: tree\nStatus: clean\n"), "{}", said.new);
+    assert_eq!(body(&said, WORKTREE), format!("Linked git worktree, root: {}", place.shown("project/tree")));
+}
+
+#[test]
+fn a_git_file_that_points_nowhere_costs_one_diagnostic() {
+    let place = Place::new();
+    for text in ["gitdir: ../nowhere\n", "no git file", ""] {
+        place.write("work/.git", text);
+        let mut talk = place.talk("");
+        let said = talk.say("one");
+        assert_eq!(said.codes(), ["git-failed"], "{:?}", said.manifest.diagnostics);
+        assert_eq!(body(&said, STATUS), format!("Working directory: {}", place.shown("work")));
+        assert_eq!((said.fragment(REVISION), said.fragment(WORKTREE)), ("", ""));
+        assert_eq!(talk.say("two").codes(), [""; 0], "said once");
+    }
+}
+
+#[test]
+fn without_a_git_on_the_path_one_is_told_so_once() {
+    let place = repository();
+    let environment = place.environment("").variable("PATH", place.shown("home"));
+    let mut talk = Talk::new(&tower_prompt::Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap());
+    let said = talk.say("one");
+    assert_eq!(said.codes(), ["git-failed"]);
+    assert_eq!(body(&said, WORKTREE), format!("Primary git worktree, root: {}", place.shown("work")), "the files tell that much");
+    assert_eq!(talk.say("two").codes(), [""; 0]);
+}
+
+#[test]
+fn who_runs_in_a_hook_is_not_led_to_its_repository() {
+    let place = repository();
+    place.git(&["init", "-q", "../other"]);
+    place.git_in("other", &["checkout", "-q", "-b", "elsewhere"]);
+    let other = |path: &str| place.shown(&format!("other/{path}"));
+    let environment = place.environment("").variable("GIT_DIR", other(".git")).variable("GIT_WORK_TREE", other(""));
+    let environment = environment.variable("GIT_INDEX_FILE", other(".git/index")).variable("GIT_CONFIG_PARAMETERS", "'core.bare=true'");
+    let environment = environment.variable("GIT_TRACE", place.shown("trace")).variable("GIT_PREFIX", "x/");
+    let said = Talk::new(&tower_prompt::Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap()).say("hi");
+    assert!(said.fragment(STATUS).contains("\nBranch: main\nStatus: clean\n"), "{}", said.new);
+    assert!(!place.at("trace").exists());
 }

@@ -161,6 +161,76 @@ fn a_link_out_of_the_repository_is_not_read() {
 
 #[cfg(unix)]
 #[test]
+fn a_folder_that_leads_out_of_the_repository_is_not_read() {
+    let (place, _) = deep();
+    place.write("home/AGENTS.md", "SECRET");
+    place.write("work/AGENTS.md", "Of the root.");
+    std::os::unix::fs::symlink(place.at("home"), place.at("work/out")).unwrap();
+    let said = start(&place, &Workspace::around(place.at("work/out")), "");
+    assert!(!said.new.contains("SECRET") && said.new.contains("Of the root."), "{}", said.new);
+    assert!(said.codes().contains(&"link-out"), "{:?}", said.codes());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_device_in_a_files_place_is_not_waited_for() {
+    let place = Place::new();
+    let pipe = std::process::Command::new("mkfifo").arg(place.at("work/AGENTS.md")).status();
+    assert!(pipe.unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", place.at("work/INVARIANTS.md")).unwrap();
+    let said = place.start("", "hi");
+    assert!(said.ids_in("instructions:").is_empty() && said.fragment("repository_invariants").is_empty());
+    let mut codes = said.codes();
+    codes.sort_unstable();
+    assert_eq!(codes, ["file-not-regular", "link-out"]);
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_told_as_it_was_or_as_it_is() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let place = Place::new();
+    let texts = ["A", "B"].map(|letter| format!("{letter}\n").repeat(50_000));
+    place.write("work/AGENTS.md", &texts[0]);
+    let mut talk = place.talk("");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for text in texts.iter().cycle() {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let other = place.write("home/AGENTS.md", text);
+                fs::rename(other, place.at("work/AGENTS.md")).unwrap();
+            }
+        });
+        for n in 0..20 {
+            let new = talk.say(&n.to_string()).new;
+            let has = ["\nA\n", "\nB\n"].map(|line| new.contains(line));
+            assert_ne!(has, [true; 2], "a mixture");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    place.write("work/AGENTS.md", "The last one.");
+    assert!(talk.say("and now").new.contains("The last one."));
+}
+
+#[test]
+fn the_project_files_in_the_root_are_named_and_no_folder_of_such_a_name() {
+    let (place, workspace) = deep();
+    assert_eq!(start(&place, &workspace, "").fragment("repository_context"), "");
+    for file in ["Makefile", "Cargo.toml", "a/package.json", "other.txt"] {
+        place.write(&format!("work/{file}"), "");
+    }
+    fs::create_dir(place.at("work/Dockerfile")).unwrap();
+    let said = start(&place, &workspace, "");
+    assert_eq!(
+        said.fragment("repository_context"),
+        "<repository_context>\nProject files in the root: Cargo.toml, Makefile\n</repository_context>"
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn links_that_lead_nowhere_or_in_a_circle_stop_nothing() {
     let place = Place::new();
     std::os::unix::fs::symlink("nowhere", place.at("work/AGENTS.md")).unwrap();

@@ -23,10 +23,14 @@ fn full() -> Place {
 #[test]
 fn each_section_has_its_switch_and_each_switch_its_section_alone() {
     let place = full();
+    place.git(&["init", "-q"]);
     let all = place.start("", "hi");
     for (switch, ids) in [
         ("current_datetime", &["current_datetime"][..]),
         ("execution_environment", &["execution_environment"]),
+        ("hosting_environment", &["hosting_environment"]),
+        ("worktree_context", &["worktree_context"]),
+        ("git_revision", &["git_revision"]),
         ("config_profile", &["config_profile"]),
         ("repository_invariants", &["repository_invariants"]),
         ("repository_context", &["repository_context", "instructions:AGENTS.md"]),
@@ -106,7 +110,10 @@ fn of_a_workspace_that_is_not_trusted_nothing_is_added() {
     let place = full();
     let workspace = Workspace::at(place.at("work")).untrusted();
     let said = Talk::new(&place.assembly_in(&workspace, "")).say("hi");
-    assert_eq!(said.ids(), ["base", "user_authority", "execution_environment", "current_datetime", "dynamic_repository_context"]);
+    assert_eq!(
+        said.ids(),
+        ["base", "user_authority", "execution_environment", "hosting_environment", "current_datetime", "dynamic_repository_context"]
+    );
 }
 
 #[test]
@@ -190,11 +197,102 @@ fn what_the_host_says_of_itself_is_a_section() {
 }
 
 #[test]
-fn no_variable_of_the_environment_is_told_but_those_that_a_section_names() {
+fn the_agents_suffix_is_the_configurations_else_the_hosts() {
     let place = Place::new();
-    let environment =
-        place.environment("").variable("SECRET_TOKEN", "hunter2").variable("USER", "hunter2").variable("SHELL", "/opt/hunter2/bash");
-    let environment = environment.variable("LANG", "de_DE.UTF-8").variable("CI", "hunter2").variable("SSH_CONNECTION", "hunter2");
+    for (config, hosts, told) in [
+        ("", Some("Of the host."), Some("Of the host.")),
+        ("system_prompt.agent_suffix = \"Configured.\"", Some("Of the host."), Some("Configured.")),
+        ("system_prompt.agent_suffix = \" \"", Some("Of the host."), Some("Of the host.")),
+        ("", Some(" "), None),
+        ("", None, None),
+        ("system_prompt.sections.agent_suffix = false", Some("Of the host."), None),
+    ] {
+        let mut context = Context::default().session(Session::new());
+        context.host.agent_suffix = hosts.map(str::to_owned);
+        let body = serde_json::json!({"messages": [{"role": "user", "content": "hi"}]});
+        let sent = super::talk::wait(place.assembly(config).stack(tower_prompt::layers::wire::OpenAiChat).assemble(body, context));
+        let system = sent["messages"][0]["content"].as_str().unwrap();
+        let block = told.map(|told| format!("<agent_suffix>\n{told}\n</agent_suffix>"));
+        assert_eq!(block.as_ref().is_some_and(|block| system.contains(block)), told.is_some(), "{config} {hosts:?}: {system}");
+        assert_eq!(system.contains("<agent_suffix>"), told.is_some(), "{config} {hosts:?}");
+    }
+}
+
+/// The section that is off by default, switched on.
+const ALL_ON: &str = "system_prompt.sections.toolchain_context = true";
+
+#[test]
+fn no_variable_of_the_environment_is_told_but_those_that_a_section_names() {
+    let place = full();
+    place.git(&["init", "-q"]);
+    place.git(&["config", "user.name", "hunter2"]);
+    place.git(&["config", "user.email", "hunter2@hunter2"]);
+    place.git(&["commit", "-q", "--allow-empty", "-m", "hunter2"]);
+    place.git(&["config", "remote.origin.url", "ssh://hunter2@hunter2/x"]);
+    let mut environment = place.environment(ALL_ON).variable("SHELL", "/opt/hunter2/bash").variable("LANG", "de_DE.UTF-8");
+    for name in [
+        "SECRET_TOKEN",
+        "USER",
+        "LOGNAME",
+        "USERNAME",
+        "USERPROFILE",
+        "HOSTNAME",
+        "HOST",
+        "COMPUTERNAME",
+        "NAME",
+        "SSH_CONNECTION",
+        "SSH_CLIENT",
+        "SSH_TTY",
+        "SSH_AUTH_SOCK",
+        "CI",
+        "GITHUB_ACTIONS",
+        "GITHUB_ACTOR",
+        "JENKINS_URL",
+        "WSL_DISTRO_NAME",
+        "KUBERNETES_SERVICE_HOST",
+        "container",
+        "CODESPACES",
+        "PWD",
+        "OLDPWD",
+        "DISPLAY",
+        "HTTP_PROXY",
+        "GIT_AUTHOR_NAME",
+        "PS1",
+        "TERM_PROGRAM",
+    ] {
+        environment = environment.variable(name, "hunter2");
+    }
     let said = Talk::new(&tower_prompt::Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap()).say("hi");
     assert!(!said.new.contains("hunter2") && said.new.contains("Shell: bash") && said.new.contains("LANG=de_DE.UTF-8"), "{}", said.new);
+    assert_eq!(
+        said.fragment("hosting_environment"),
+        "<hosting_environment>\nSession: over ssh; container: kubernetes; WSL: yes; CI: yes\n</hosting_environment>"
+    );
+    for section in ["git_revision", "worktree_context", "dynamic_repository_context", "locale"] {
+        assert!(!said.fragment(section).is_empty(), "{section}");
+    }
+}
+
+#[test]
+fn every_probed_value_is_bounded() {
+    let place = Place::new();
+    place.git(&["init", "-q"]);
+    let long = "x".repeat(200);
+    let branch = [&*long; 8].join("/");
+    place.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    place.git(&["config", "branch.main.remote", "."]);
+    place.git(&["config", "branch.main.merge", &format!("refs/heads/{branch}")]);
+    place.write("work/.git/HEAD", "ref: refs/heads/main\n");
+    let mut environment = place.environment("system_prompt.git_status_max_chars = 100000");
+    for name in ["LC_ALL", "LANGUAGE", "SHELL"] {
+        environment = environment.variable(name, "y".repeat(100_000));
+    }
+    let said = Talk::new(&tower_prompt::Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap()).say("hi");
+    for section in ["locale", "execution_environment", "git_revision"] {
+        let chars = said.fragment(section).chars().count();
+        assert!((200..1000).contains(&chars), "{section}: {chars}");
+    }
+    place.git(&["checkout", "-q", "-b", &branch]);
+    let said = Talk::new(&tower_prompt::Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap()).say("hi");
+    assert!(said.fragment("dynamic_repository_context").chars().count() < 1000);
 }

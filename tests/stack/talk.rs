@@ -16,6 +16,7 @@ impl Place {
     /// This configuration in TOML, on top of what stands in the files.
     pub(super) fn environment(&self, config: &str) -> Environment {
         let environment = Environment::new(self.at("work")).home(self.at("home")).variable("TZ", "UTC").clock(some_time);
+        let environment = self.own_git().into_iter().fold(environment, |environment, (name, value)| environment.variable(name, value));
         if config.is_empty() { environment } else { environment.variable("BCODE_CONFIG_TOML", config) }
     }
     pub(super) fn assembly(&self, config: &str) -> Assembly {

@@ -7,6 +7,7 @@ use crate::skill::{ActiveSkill, ActiveSkills, SkillId, Skills};
 use crate::text::TextChange;
 use crate::wire::{Conversation, ToolOutputBound};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::pin::Pin;
 
@@ -59,6 +60,8 @@ pub struct Host {
     pub agent: Option<String>,
     /// The operating mode, such as `plan` or `build`.
     pub mode: Option<String>,
+    /// A text of the agent's own, for the section `agent_suffix`.
+    pub agent_suffix: Option<String>,
     /// The provider that the request goes to.
     pub provider: Option<String>,
     /// The model.
@@ -116,6 +119,11 @@ impl Context {
     /// The host's agent and its operating mode.
     pub fn agent(mut self, agent: impl Into<String>, mode: impl Into<String>) -> Self {
         (self.host.agent, self.host.mode) = (Some(agent.into()), Some(mode.into()));
+        self
+    }
+    /// A text of the agent's own; the section `agent_suffix` tells it where the configuration has none.
+    pub fn agent_suffix(mut self, text: impl Into<String>) -> Self {
+        self.host.agent_suffix = Some(text.into());
         self
     }
     /// The provider and the model that the request goes to.
@@ -203,11 +211,12 @@ pub struct Prompt {
     pub(super) round: Round,
     pub(super) layer: &'static str,
     pub(super) slots: Vec<Slot>,
+    shared: Vec<Box<dyn Any + Send>>,
 }
 
 impl Prompt {
     pub(crate) fn new(round: Round) -> Self {
-        Self { round, layer: "", slots: Vec::new() }
+        Self { round, layer: "", slots: Vec::new(), shared: Vec::new() }
     }
     /// Adds a fragment, or nothing. The closure runs only in rounds that collect `tier`: what is costly belongs into it.
     pub fn add<F: Into<Option<Fragment>>>(&mut self, tier: Tier, fragment: impl FnOnce() -> F) {
@@ -262,6 +271,16 @@ impl Prompt {
     /// first layer's stands.
     pub fn bound_tool_output(&mut self, bound: ToolOutputBound) {
         self.slots.push(Slot::Ready(Entry::BoundsToolOutput(bound)));
+    }
+    /// What several layers or sections of one request look up together: the first that asks for such a `T` makes it, the others get a copy. A
+    /// handle whose work begins when it is first waited for knows by then what all of them want of it.
+    pub fn shared<T: Clone + Send + 'static>(&mut self, is_such: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
+        let known = self.shared.iter().find_map(|shared| shared.downcast_ref().filter(|shared| is_such(shared)));
+        known.cloned().unwrap_or_else(|| {
+            let made = make();
+            self.shared.push(Box::new(made.clone()));
+            made
+        })
     }
     /// Reports something in the manifest.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {

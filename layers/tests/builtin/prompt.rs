@@ -103,3 +103,26 @@ async fn a_limit_holds_for_a_text_that_does_not_keep_to_it() {
     let sent = Chat::new(PromptStack::new(OpenAiChat, Settings::default()).with(layer)).says("hi").await;
     assert_eq!((&*sent.system, sent.codes()), ("far more", vec!["limit"]));
 }
+
+#[tokio::test]
+async fn what_is_shared_is_made_once_a_request_for_each_kind_of_it() {
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let asks = |id: &'static str, kind: u8| {
+        let made = made.clone();
+        move |_: &Turn, prompt: &mut Prompt| {
+            let make = || {
+                made.lock().unwrap().push(kind);
+                (kind, made.lock().unwrap().len())
+            };
+            let (_, number) = prompt.shared(|(of, _): &(u8, usize)| *of == kind, make);
+            prompt.add(Tier::Turn, || Fragment::new(id, format!("{id} has {number}")));
+        }
+    };
+    let stack = PromptStack::new(OpenAiChat, Settings::default()).with(asks("a", 1)).with(asks("b", 2)).with(asks("c", 1));
+    let mut chat = Chat::new(stack);
+    let first = chat.says("one").await.tail;
+    assert!(["a has 1", "b has 2", "c has 1"].iter().all(|told| first.contains(told)), "{first}");
+    let second = chat.says("two").await.tail;
+    assert!(["a has 3", "b has 4", "c has 3"].iter().all(|told| second.contains(told)), "{second}");
+    assert_eq!(*made.lock().unwrap(), [1, 2, 1, 2]);
+}
