@@ -4,6 +4,7 @@ mod place;
 
 mod stack {
     mod activation;
+    mod every_key;
     mod git;
     #[cfg(unix)]
     mod git_runs;
