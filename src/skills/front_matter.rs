@@ -32,6 +32,8 @@ use yaml::Failure;
 
 /// So many lines that may close the front matter are tried.
 const MAX_CANDIDATES: usize = 8;
+/// And so many bytes in all: what is tried last holds what was tried before.
+const MAX_TRIED_BYTES: usize = 96 * 1024;
 /// So many findings of a file are told one by one: a file of nothing but mistakes must not fill the memory.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -139,7 +141,12 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
 
     let mut first = None;
     let mut found = None;
+    let mut tried = 0;
     for closing in fence::exact_closings(&text, opening, true).take(MAX_CANDIDATES) {
+        tried += closing.start - opening.content;
+        if first.is_some() && tried > MAX_TRIED_BYTES {
+            break;
+        }
         let block = block_of(&text[opening.content..closing.start], opening.fence).into_owned();
         match entries::read(opening.fence, &block, place.0 + 1) {
             Ok(read) => {

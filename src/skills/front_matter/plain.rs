@@ -14,7 +14,7 @@ const MAX_KEY_BYTES: usize = 128;
 pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
     if block.len() > MAX_BYTES
         || !block.ends_with('\n')
-        || !(block.bytes().fold(true, |plain, byte| plain & is_plain_ascii(byte)) || block.chars().all(is_plain))
+        || !(block.bytes().fold(0, |other, byte| other | u8::from(!is_plain_ascii(byte))) == 0 || block.chars().all(is_plain))
     {
         return None;
     }
@@ -85,10 +85,11 @@ fn scalar(value: &str) -> Option<Value> {
     is_plain.then(|| Value::Text(value.to_owned()))
 }
 
-/// Whether `: ` or ` #` is in it. All of it is looked at, since that is done many bytes at a time.
+/// Whether `: ` or ` #` is in it. All of it is looked at, without a branch, since that is done many bytes at a time.
 fn holds_an_indicator(text: &[u8]) -> bool {
+    let are = |a: u8, b: u8, pair: &[u8; 2]| u8::from(a == pair[0]) & u8::from(b == pair[1]);
     let pairs = text.iter().zip(text.iter().skip(1));
-    pairs.fold(false, |found, (a, b)| found | ((*a == b':') & (*b == b' ')) | ((*a == b' ') & (*b == b'#')))
+    pairs.fold(0, |found, (a, b)| found | are(*a, *b, b": ") | are(*a, *b, b" #")) != 0
 }
 
 /// Lines of one indentation that are all items, or all pairs.

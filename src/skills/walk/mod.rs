@@ -98,7 +98,9 @@ fn joined(folder: &Path, name: &OsStr) -> PathBuf {
 
 impl<'k> Walk<'k> {
     pub(super) fn new(known: &'k Known) -> Self {
-        Self { known, files: Keys::with_capacity_and_hasher(known.files().len(), Default::default()), diagnostics: Vec::new() }
+        let mut files = Keys::default();
+        files.reserve(known.files().len());
+        Self { known, files, diagnostics: Vec::new() }
     }
 
     /// The skill files in the root of this number, level by level and each level by path; `None` where there is no root.
