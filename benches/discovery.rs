@@ -2,7 +2,8 @@
 //!
 //! * cold: finding and reading all, against opening each folder's `SKILL.md` and reading 4 KiB of it, on one thread;
 //! * reload: the same again where nothing changed, against a stat of each file, on one thread;
-//! * catalog: rendering it, against the copy of its bytes.
+//! * catalog: rendering it, against the copy of its bytes;
+//! * turn: putting a request together where nothing changed since the last one, against the copy of its prompt.
 //!
 //! `cargo bench --bench discovery` prints a table; `-- 1000` measures one size alone.
 
@@ -15,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context as Waking, Poll, Waker};
 use std::time::{Duration, Instant};
-use tower_prompt::layers::skill::{CatalogOptions, SkillRegistry, SkillSourceKind};
+use tower_prompt::layers::skill::{SkillRegistry, SkillSourceKind};
 use tower_prompt::layers::wire::OllamaGenerate;
-use tower_prompt::layers::{Context, PromptStack, Settings, SkillCatalogLayer};
+use tower_prompt::layers::{Context, PromptRequest, PromptStack, Settings, SkillCatalogLayer};
 use tower_prompt::skills::{DiscoveryOptions, FolderSkills, Root};
 
 fn main() {
     let chosen: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    println!("{:>7}  {:>22}  {:>22}  {:>22}", "skills", "cold", "reload", "catalog");
+    println!("{:>7}  {:>18}  {:>18}  {:>18}  {:>18}", "skills", "cold", "reload", "catalog", "turn");
     for (count, rounds) in [(100, 201), (1_000, 61), (10_000, 21)] {
         if chosen.is_empty() || chosen.contains(&count) {
             measure(count, rounds);
@@ -37,18 +38,31 @@ fn measure(count: usize, rounds: usize) {
     let root = || vec![Root::new(folder.path(), SkillSourceKind::Configured, "configured:0")];
     let options = DiscoveryOptions::default();
 
+    // What changed a moment ago is read again: stamps are coarse. An installed skill is older.
+    std::thread::sleep(Duration::from_secs(2));
     let skills = FolderSkills::in_roots(root(), &options);
     assert_eq!(skills.snapshot().len(), count);
     assert_eq!(read_each(&files), count);
 
     let cold = in_turns(rounds, || read_each(&files), || FolderSkills::in_roots(root(), &options));
     let reload = in_turns(rounds, || stat_each(&files), || skills.reload());
-    let stack = PromptStack::new(OllamaGenerate, Settings::default().skills(skills.snapshot()))
-        .with(SkillCatalogLayer::new(CatalogOptions::default()));
-    let render = || ready(stack.assemble(serde_json::json!({"prompt": "hi"}), Context::default()));
-    let text = render()["system"].as_str().expect("a catalog is there").to_owned();
-    let catalog = in_turns(rounds, || text.clone(), render);
-    println!("{count:>7}  {cold:>22}  {reload:>22}  {catalog:>22}");
+    let settings = Settings::default().skills(skills.snapshot());
+    let request = || serde_json::json!({"prompt": "hi"});
+    let stack = PromptStack::new(OllamaGenerate, settings.clone()).with(SkillCatalogLayer::default());
+    let turn = || ready(stack.assemble(request(), Context::default()));
+    let text = turn()["system"].as_str().expect("a catalog is there").to_owned();
+    let catalog = in_turns(
+        rounds,
+        || text.clone(),
+        || {
+            let mut prompt = PromptRequest::open(&OllamaGenerate, request(), Context::default(), &settings);
+            // A layer that has rendered nothing yet.
+            prompt.collect(&SkillCatalogLayer::default());
+            prompt
+        },
+    );
+    let turn = in_turns(rounds, || text.clone(), turn);
+    println!("{count:>7}  {cold:>18}  {reload:>18}  {catalog:>18}  {turn:>18}");
 }
 
 /// The files, in the order in which they are found.

@@ -35,6 +35,66 @@ fn open_with(path: &Path, links: bool) -> io::Result<File> {
     options.open(path)
 }
 
+/// A folder that files below it are opened from: the system then looks up the rest of their paths alone.
+pub(crate) struct Base {
+    #[cfg(target_os = "linux")]
+    folder: Option<(rustix::fd::OwnedFd, PathBuf)>,
+}
+
+impl Base {
+    /// Where it can't be opened, files are opened by their whole paths.
+    pub(crate) fn open(path: &Path) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{Mode, OFlags};
+            let folder = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+            Self { folder: folder.ok().map(|folder| (folder, path.to_owned())) }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = path;
+            Self {}
+        }
+    }
+
+    /// [`open_unlinked`] of a path that begins with the folder's.
+    pub(crate) fn open_unlinked(&self, path: &Path) -> io::Result<File> {
+        #[cfg(target_os = "linux")]
+        if let Some((folder, rest)) = self.rest(path) {
+            use rustix::fs::{Mode, OFlags};
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let opened = rustix::io::retry_on_intr(|| rustix::fs::openat(folder, rest, flags, Mode::empty()));
+            return Ok(opened?.into());
+        }
+        open_unlinked(path)
+    }
+
+    /// The stamp of a regular file whose path begins with the folder's; `None` for a link, and for anything else.
+    pub(crate) fn stamp(&self, path: &Path) -> Option<Stamp> {
+        #[cfg(target_os = "linux")]
+        if let Some((folder, rest)) = self.rest(path)
+            && let Some(stamp) = Stamp::below(folder, rest)
+        {
+            return Some(stamp);
+        }
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        metadata.is_file().then(|| Stamp::of(&metadata))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn rest<'p>(&self, path: &'p Path) -> Option<(&rustix::fd::OwnedFd, &'p Path)> {
+        use std::os::unix::ffi::OsStrExt;
+        let (folder, start) = self.folder.as_ref()?;
+        let mut rest = path.as_os_str().as_bytes().strip_prefix(start.as_os_str().as_bytes())?;
+        // A separator between the two stands at the end of the one, or at the beginning of the other.
+        let is_below = rest.starts_with(b"/") || start.as_os_str().as_bytes().ends_with(b"/");
+        while let Some(behind) = rest.strip_prefix(b"/") {
+            rest = behind;
+        }
+        (is_below && !rest.is_empty()).then(|| (folder, Path::new(std::ffi::OsStr::from_bytes(rest))))
+    }
+}
+
 /// Opens a regular file; `None` for anything else, which is looked at after it is opened, so that nothing can come in between.
 pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     let file = open(path)?;
@@ -91,10 +151,28 @@ impl Stamp {
             },
         }
     }
+    /// That of a regular file, looked at from this folder. `None` for anything else; as before, or where the system can't tell that way.
+    #[cfg(target_os = "linux")]
+    fn below(folder: &rustix::fd::OwnedFd, path: &Path) -> Option<Self> {
+        use rustix::fs::{AtFlags, FileType, StatxFlags, StatxTimestamp, makedev, statx};
+        let moment = |time: StatxTimestamp| time.tv_sec.wrapping_mul(1_000_000_000).wrapping_add(i64::from(time.tv_nsec));
+        let found = statx(folder, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS).ok()?;
+        let is_file = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
+        is_file.then(|| Self {
+            bytes: found.stx_size,
+            modified: Some(moment(found.stx_mtime)).filter(|moment| *moment >= 0),
+            inode: (makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino, moment(found.stx_ctime)),
+        })
+    }
     /// Whether a file that changes after `now` will surely have another stamp: clocks of file systems are coarse.
     pub(crate) fn is_settled_at(&self, now: SystemTime) -> bool {
-        let age = self.modified.zip(moment(now)).map(|(modified, now)| now - modified);
-        age.is_some_and(|age| age >= 2_000_000_000)
+        let is_older = |changed: Moment| moment(now).is_some_and(|now| now.saturating_sub(changed) >= 2_000_000_000);
+        // Who sets the first back, as an installer does, can't set back the other.
+        #[cfg(unix)]
+        let is_known = is_older(self.inode.2);
+        #[cfg(not(unix))]
+        let is_known = true;
+        is_known && self.modified.is_some_and(is_older)
     }
 }
 

@@ -225,6 +225,24 @@ fn depth_and_number_are_bounded_and_said() {
 }
 
 #[test]
+fn files_that_are_no_skills_are_bounded_too() {
+    let place = Place::new();
+    for number in 0..2_100 {
+        place.write(&format!("work/skills/{number:04}.md"), "# Notes\n");
+        place.write(&format!("work/skills/{number:04}.txt"), "notes");
+    }
+    place.skill("work/skills/0000-early.md");
+    place.skill("work/skills/9999-late.md");
+    place.skill("work/skills/folder/SKILL.md");
+    let skills = place.find();
+    assert_eq!((ids(&skills), codes(&skills)), (vec!["0000-early".to_owned(), "folder".to_owned()], vec!["file-limit".to_owned()]));
+    let said = skills.snapshot().diagnostics()[0].message.clone();
+    assert!(said.contains("`2000.md`"), "{said}");
+    skills.reload();
+    assert_eq!((ids(&skills).len(), codes(&skills).len()), (2, 1));
+}
+
+#[test]
 fn skills_themselves_are_not_counted() {
     let place = Place::new();
     for number in 0..2_500 {

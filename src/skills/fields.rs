@@ -7,7 +7,7 @@ use crate::layers::Diagnostic;
 use crate::layers::skill::{SkillActivation, SkillId, SkillSource, SkillSummary};
 use crate::layers::text::shorten;
 use lists::{arguments, texts, tools};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Fields that are read key by key, with those keys.
@@ -31,7 +31,7 @@ pub struct Described {
 /// Reads a skill from its file. `fallback` is the folder's name or the file's stem: the id where the file gives none. An error is what leaves no
 /// skill: no id, or no usable text.
 pub fn describe(document: &Document, fallback: &str, source: impl Into<Arc<SkillSource>>) -> Result<Described, Diagnostic> {
-    let mut fields = Fields { front_matter: document.front_matter.as_ref(), read: BTreeSet::new(), found: document.diagnostics.clone() };
+    let mut fields = Fields { front_matter: document.front_matter.as_ref(), read: Vec::new(), found: document.diagnostics.clone() };
     let id = fields.id(fallback)?;
     let description = fields.description(document, &id)?;
     let mut summary = SkillSummary::new(id, description, source);
@@ -69,7 +69,7 @@ pub fn describe(document: &Document, fallback: &str, source: impl Into<Arc<Skill
 /// The fields, which of them were read, and what was found in them.
 struct Fields<'a> {
     front_matter: Option<&'a FrontMatter>,
-    read: BTreeSet<&'a str>,
+    read: Vec<&'a str>,
     found: Vec<Diagnostic>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Fields<'a> {
     /// A field that holds something; it counts as read.
     fn entry(&mut self, key: &str) -> Option<&'a Entry> {
         let entry = self.front_matter?.get(key)?;
-        self.read.insert(&entry.key);
+        self.read.push(&entry.key);
         (entry.value != Value::Absent).then_some(entry)
     }
 
@@ -121,9 +121,9 @@ impl<'a> Fields<'a> {
     }
 
     fn compare_name(&mut self, name: &str, id: &SkillId) {
-        let same = SkillId::new(name).is_ok_and(|name| name == *id);
+        let same = name == id.as_str() || SkillId::new(name).is_ok_and(|name| name == *id);
         if !same
-            && !self.read.contains("id")
+            && !self.read.contains(&"id")
             && let Some(entry) = self.entry("name")
         {
             let name = shorten(name, 80);
@@ -157,7 +157,7 @@ impl<'a> Fields<'a> {
     fn metadata(&mut self) -> BTreeMap<String, String> {
         let Some(entry) = self.entry("metadata") else { return BTreeMap::new() };
         let Value::Map(pairs) = &entry.value else {
-            self.read.remove("metadata");
+            self.read.retain(|key| *key != "metadata");
             self.mistyped(entry, "`metadata` is a map of text to text; it was kept as it is, unread".into());
             return BTreeMap::new();
         };
@@ -249,7 +249,7 @@ impl<'a> Fields<'a> {
                     unknown.map(|(key, value)| (format!("{}.{key}", entry.key), value.to_text())).collect()
                 }
                 // Said already where it was read as keywords, or as no metadata.
-                _ if entry.key == "activation" || self.read.contains(entry.key.as_str()) && known.is_none() => Vec::new(),
+                _ if entry.key == "activation" || self.read.contains(&entry.key.as_str()) && known.is_none() => Vec::new(),
                 (Some(_), Value::Absent) => Vec::new(),
                 (_, value) => vec![(entry.key.clone(), value.to_text())],
             };

@@ -32,6 +32,8 @@ use yaml::Failure;
 
 /// So many lines that may close the front matter are tried.
 const MAX_CANDIDATES: usize = 8;
+/// And so many bytes in all: what is tried last holds what was tried before.
+const MAX_TRIED_BYTES: usize = 96 * 1024;
 /// So many findings of a file are told one by one: a file of nothing but mistakes must not fill the memory.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -138,16 +140,27 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
     };
 
     let mut first = None;
-    let candidates: Vec<_> = fence::exact_closings(&text, opening, true).take(MAX_CANDIDATES).collect();
-    for closing in candidates {
+    let mut found = None;
+    let mut tried = 0;
+    for closing in fence::exact_closings(&text, opening, true).take(MAX_CANDIDATES) {
+        tried += closing.start - opening.content;
+        if first.is_some() && tried > MAX_TRIED_BYTES {
+            break;
+        }
         let block = block_of(&text[opening.content..closing.start], opening.fence).into_owned();
         match entries::read(opening.fence, &block, place.0 + 1) {
-            Ok(read) => return Ok(document(text, closing, block, read, notes)),
+            Ok(read) => {
+                found = Some((closing, block, read));
+                break;
+            }
             // Of a later line, it says that the first was the right one.
             Err(Failure::Refused(_)) if first.is_some() => break,
             Err(Failure::Invalid { .. }) => first = first.or(Some(closing)),
             Err(refused) => return Err(failed(refused)),
         }
+    }
+    if let Some((closing, block, read)) = found {
+        return Ok(document(text.into_owned(), closing, block, read, notes));
     }
 
     let was_tried = first.is_some();
@@ -167,11 +180,10 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
             refused @ Failure::Refused(_) => Err(refused),
         })
     };
-    Ok(document(text, closing, block, read.map_err(failed)?, notes))
+    Ok(document(text.into_owned(), closing, block, read.map_err(failed)?, notes))
 }
 
-/// Reads the beginning of a file. `None` where what follows could change the result; else the same as [`read`] of the whole, but for the body,
-/// which goes as far as the beginning does.
+/// Reads the beginning of a file. `None` where what follows could change the result; else the same as [`read`] of the whole, but without the body.
 pub(crate) fn read_beginning(bytes: &[u8]) -> Option<Result<Document, Diagnostic>> {
     let mut notes = Vec::new();
     let text = match decode::decode(bytes, false, &mut notes) {
@@ -184,11 +196,11 @@ pub(crate) fn read_beginning(bytes: &[u8]) -> Option<Result<Document, Diagnostic
     note_what_stands_before(opening, place, &mut notes);
     let block = block_of(&text[opening.content..closing.start], opening.fence).into_owned();
     let read = entries::read(opening.fence, &block, place.0 + 1).ok()?;
-    Some(Ok(document(text, closing, block, read, notes)))
+    Some(Ok(document(text[..closing.body].to_owned(), closing, block, read, notes)))
 }
 
 fn document(
-    text: Cow<'_, str>,
+    text: String,
     closing: fence::Closing,
     block: String,
     (format, entries, found): (Format, Vec<Entry>, Vec<Diagnostic>),
@@ -202,7 +214,7 @@ fn document(
         diagnostics.push(Diagnostic::warning("repaired", format!("{more} more findings below")).line(last as usize).column(1));
     }
     let front_matter = Some(FrontMatter { format, entries, block });
-    Document { text: text.into_owned(), body: closing.body, front_matter, diagnostics }
+    Document { text, body: closing.body, front_matter, diagnostics }
 }
 
 fn note_what_stands_before(opening: fence::Opening, (line, column): (usize, usize), notes: &mut Vec<Diagnostic>) {

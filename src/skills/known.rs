@@ -3,7 +3,8 @@
 use super::skill_file::{Place, Reading};
 use crate::files::Stamp;
 use crate::layers::Diagnostic;
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,10 +12,12 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Known {
     hasher: RandomState,
-    /// By key.
+    /// In the order in which they were found.
     files: Vec<KnownFile>,
-    /// Theirs, close together: of ten thousand files, each is looked for among all.
+    /// Of their paths as found, in order, and close together: of ten thousand files, each is looked for among all.
     keys: Vec<Key>,
+    /// Where the file of each key stands.
+    places_of_keys: Vec<u32>,
     /// Of each root, where it was there.
     pub(super) places: Vec<Option<Arc<Place>>>,
     /// What finding said; what reading says is with the files.
@@ -23,14 +26,10 @@ pub(super) struct Known {
 
 /// A file as it was read.
 pub(super) struct KnownFile {
-    /// Of its path as found.
-    pub(super) key: Key,
     pub(super) root: u32,
-    /// Its place among all files, in the order in which they were found.
-    pub(super) order: u32,
-    pub(super) stamp: Stamp,
     /// A change would surely have another stamp.
     pub(super) is_settled: bool,
+    pub(super) stamp: Stamp,
     pub(super) reading: Reading,
 }
 
@@ -39,22 +38,44 @@ pub(super) struct KnownFile {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Key(u64);
 
+/// A set of them; what is a hash already is not hashed again.
+pub(super) type Keys = HashSet<Key, BuildHasherDefault<AsItIs>>;
+
+#[derive(Default)]
+pub(super) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
 impl Known {
     pub(super) fn key(&self, path: &Path) -> Key {
         Key(self.hasher.hash_one(path.as_os_str().as_encoded_bytes()))
     }
-    /// The file with this key as it was read in this root.
-    pub(super) fn get(&self, key: Key, root: u32) -> Option<&KnownFile> {
-        let at = self.keys.binary_search(&key).ok()?;
-        Some(&self.files[at]).filter(|file| file.root == root)
+    /// The file with this key as it was read in this root, and its place among all.
+    pub(super) fn get(&self, key: Key, root: u32) -> Option<(usize, &KnownFile)> {
+        let at = self.places_of_keys[self.keys.binary_search(&key).ok()?] as usize;
+        self.files.get(at).filter(|file| file.root == root).map(|file| (at, file))
     }
     pub(super) fn files(&self) -> &[KnownFile] {
         &self.files
     }
-    pub(super) fn set(&mut self, mut files: Vec<KnownFile>, places: Vec<Option<Arc<Place>>>, diagnostics: Vec<Diagnostic>) {
-        files.sort_unstable_by_key(|file| file.key);
-        files.shrink_to_fit();
-        self.keys = files.iter().map(|file| file.key).collect();
-        (self.files, self.places, self.diagnostics) = (files, places, diagnostics);
+    pub(super) fn set(&mut self, files: Vec<(Key, KnownFile)>, places: Vec<Option<Arc<Place>>>, diagnostics: Vec<Diagnostic>) {
+        let mut keys: Vec<(Key, u32)> = files.iter().map(|(key, _)| *key).zip(0..).collect();
+        keys.sort_unstable();
+        self.files = Vec::with_capacity(files.len());
+        self.files.extend(files.into_iter().map(|(_, file)| file));
+        (self.keys, self.places_of_keys) = keys.into_iter().unzip();
+        (self.places, self.diagnostics) = (places, diagnostics);
     }
 }

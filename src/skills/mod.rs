@@ -27,7 +27,7 @@
 //! | `link-refused`, `link-unreadable` | warning | a link leads out of its repository, or nowhere |
 //! | `link-not-followed` | note | a link was passed over, since `skills.follow_symlinks` is off |
 //! | `root-unreadable`, `folder-unreadable` | warning | a folder could not be searched |
-//! | `depth-limit`, `folder-limit` | warning | the search ended at a bound |
+//! | `depth-limit`, `folder-limit`, `file-limit` | warning | the search ended at a bound |
 //! | `worktree-skipped` | note | a linked worktree was not searched |
 //! | `skill-shadowed` | warning | a root of higher precedence has the same id |
 //! | `skill-vanished`, `skill-changed` | error | at activation: the file is gone, or no longer this skill |

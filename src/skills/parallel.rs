@@ -38,7 +38,9 @@ pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R
         shares
     });
     shares.sort_unstable_by_key(|(at, _)| *at);
-    shares.into_iter().flat_map(|(_, share)| share).collect()
+    let mut all = Vec::with_capacity(items.len());
+    shares.into_iter().for_each(|(_, share)| all.extend(share));
+    all
 }
 
 /// Asked once: the system answers with a look at several files.

@@ -1,7 +1,8 @@
 //! All folder skills as one registry: a snapshot that never changes, swapped whole when they are read again.
 
 use super::bundled::{self, Resource};
-use super::known::{Known, KnownFile};
+use super::known::{Key, Known, KnownFile};
+use super::parallel::side_by_side;
 use super::roots::{DiscoveryOptions, Root, RootRules, roots};
 use super::skill_file::{FileSkill, Place, Reading, SkillFile};
 use super::unknown::unknown;
@@ -152,14 +153,15 @@ impl Inner {
         for (root, finds) in (0..).zip(found) {
             let (finds, place) = finds.unzip();
             places.push(place);
-            for (Find { key, file, .. }, order) in finds.into_iter().flatten().zip(read.len()..) {
-                let order = u32::try_from(order).unwrap_or(u32::MAX);
+            for Find { key, file, .. } in finds.into_iter().flatten() {
                 let before = match &file {
-                    What::Unchanged(before) => Some(*before),
+                    What::Unchanged(order, before) => Some((*order, *before)),
                     What::Read(_) => known.get(key, root),
                 };
+                same &= before.is_some_and(|(order, _)| order == read.len());
+                let before = before.map(|(_, before)| before);
                 let file = match file {
-                    What::Unchanged(file) => KnownFile { order, reading: file.reading.clone(), ..*file },
+                    What::Unchanged(_, file) => KnownFile { reading: file.reading.clone(), ..*file },
                     What::Read(SkillFile { stamp, mut reading }) => {
                         changed |= before.is_none_or(|before| before.stamp != stamp);
                         match before {
@@ -167,11 +169,10 @@ impl Inner {
                             Some(before) if before.reading == reading => reading = before.reading.clone(),
                             _ => same = false,
                         }
-                        KnownFile { key, root, order, stamp, is_settled: stamp.is_settled_at(start), reading }
+                        KnownFile { root, is_settled: stamp.is_settled_at(start), stamp, reading }
                     }
                 };
-                same &= before.is_some_and(|before| before.order == order);
-                read.push(file);
+                read.push((key, file));
             }
         }
         same &= read.len() == known.files().len();
@@ -190,9 +191,9 @@ impl Inner {
     }
 
     /// The state of these files.
-    fn state(&self, read: &[KnownFile], mut diagnostics: Vec<Diagnostic>) -> State {
+    fn state(&self, read: &[(Key, KnownFile)], mut diagnostics: Vec<Diagnostic>) -> State {
         let mut files: Vec<(u32, Arc<FileSkill>)> = Vec::with_capacity(read.len());
-        for file in read {
+        for (_, file) in read {
             match &file.reading {
                 Reading::Skill(skill) => {
                     diagnostics.extend_from_slice(skill.diagnostics());
@@ -202,8 +203,11 @@ impl Inner {
                 Reading::Broken(diagnostic) => diagnostics.push((**diagnostic).clone()),
             }
         }
-        let bytes = |file: &FileSkill| file.path().as_os_str().as_encoded_bytes().to_owned();
-        files.sort_by_cached_key(|(root, file)| (*root, bytes(file)));
+        // In order already, but for what lies deeper.
+        files.sort_by(|(a_root, a), (b_root, b)| {
+            let by_path = || a.path().as_os_str().as_encoded_bytes().cmp(b.path().as_os_str().as_encoded_bytes());
+            a_root.cmp(b_root).then_with(by_path)
+        });
         for of_one_root in files.chunk_by_mut(|(a, _), (b, _)| a == b) {
             let rules = of_one_root.first().and_then(|(root, _)| self.roots.get(*root as usize)).map(|root| root.rules);
             if rules == Some(RootRules::Batbox) {
@@ -213,23 +217,25 @@ impl Inner {
         }
         let files: Vec<Arc<FileSkill>> = files.into_iter().map(|(_, file)| file).collect();
         let mut skills: Vec<Skill> = Vec::with_capacity(files.len());
-        skills.extend(files.iter().map(|file| Skill { summary: self.summary(file), content: file.clone() }));
+        if self.options.include_resources {
+            skills = side_by_side(&files, |file| Skill { summary: with_resources(file), content: file.clone() });
+        } else {
+            skills.extend(files.iter().map(|file| Skill { summary: file.summary.clone(), content: file.clone() }));
+        }
         diagnostics.extend(unknown(&skills, &self.options));
         configure(&mut skills, &self.options);
         State { skills: Skills::new(skills, diagnostics), files }
     }
+}
 
-    /// A file's summary, with the names of its scripts and references where the catalog shows them.
-    fn summary(&self, file: &FileSkill) -> Arc<SkillSummary> {
-        let mut summary = file.summary.clone();
-        if self.options.include_resources {
-            let resources = bundled::resources(file.path(), file.form, &file.place.links);
-            if !resources.is_empty() {
-                Arc::make_mut(&mut summary).resources = resources;
-            }
-        }
-        summary
+/// A file's summary, with the names of its scripts and references, which the catalog shows.
+fn with_resources(file: &FileSkill) -> Arc<SkillSummary> {
+    let mut summary = file.summary.clone();
+    let resources = bundled::resources(file.path(), file.form, &file.place.links);
+    if !resources.is_empty() {
+        Arc::make_mut(&mut summary).resources = resources;
     }
+    summary
 }
 
 /// Whether these are the files that are known, in the same order, and none was read again: there is nothing to do.
@@ -238,7 +244,7 @@ fn is_all_known(found: &[Option<(Vec<Find<'_>>, Arc<Place>)>], known: &Known) ->
     let files = found.iter().flatten().flat_map(|(finds, _)| finds);
     places.eq(known.places.iter().map(Option::as_ref))
         && files.clone().count() == known.files().len()
-        && (0..).zip(files).all(|(order, find)| matches!(&find.file, What::Unchanged(before) if before.order == order))
+        && (0..).zip(files).all(|(order, find)| matches!(find.file, What::Unchanged(at, _) if at == order))
 }
 
 /// Disables and overrides what the options name: by id, else by a name that one skill alone bears.

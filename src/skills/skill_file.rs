@@ -93,48 +93,51 @@ struct More {
 
 /// A file on its way to being read.
 pub(super) struct Found<'a> {
-    /// As it was found.
-    pub(super) path: &'a Path,
     /// Where a link led to.
     pub(super) canonical: Option<PathBuf>,
     pub(super) form: Form,
     pub(super) place: &'a Arc<Place>,
 }
 
+impl SkillFile {
+    /// What could not be read.
+    pub(super) fn failed(path: &Path, diagnostic: Diagnostic, metadata: &Metadata) -> Self {
+        Self { stamp: Stamp::of(metadata), reading: broken(path, diagnostic) }
+    }
+}
+
+fn broken(path: &Path, diagnostic: Diagnostic) -> Reading {
+    Reading::Broken(Box::new(diagnostic.at(path.to_string_lossy())))
+}
+
 impl Found<'_> {
-    /// Reads as much of an open regular file as the catalog needs.
-    pub(super) fn read(self, file: &File, metadata: &Metadata) -> SkillFile {
+    /// Reads as much of an open regular file as the catalog needs. A skill takes the path that it was found at.
+    pub(super) fn read(self, path: &mut PathBuf, file: &File, metadata: &Metadata) -> SkillFile {
         let stamp = Stamp::of(metadata);
         let reading = match self.document(file, stamp.bytes) {
-            Err(error) => self.broken(error),
+            Err(error) => broken(path, error),
             Ok(None) => Reading::NoSkill,
-            Ok(Some(document)) => match described(&document, self.path, self.form, &self.place.source) {
-                Ok(Some(described)) => Reading::Skill(Arc::new(self.skill(described))),
+            Ok(Some(document)) => match described(&document, path, self.form, &self.place.source) {
+                Ok(Some(described)) => Reading::Skill(Arc::new(self.skill(std::mem::take(path), described))),
                 Ok(None) => Reading::NoSkill,
-                Err(error) => self.broken(error),
+                Err(error) => broken(path, error),
             },
         };
         SkillFile { stamp, reading }
     }
 
-    /// As what could not be read.
-    pub(super) fn failed(&self, diagnostic: Diagnostic, metadata: &Metadata) -> SkillFile {
-        SkillFile { stamp: Stamp::of(metadata), reading: self.broken(diagnostic) }
-    }
-
-    fn broken(&self, diagnostic: Diagnostic) -> Reading {
-        Reading::Broken(Box::new(diagnostic.at(self.path.to_string_lossy())))
-    }
-
-    fn skill(self, described: Described) -> FileSkill {
+    fn skill(self, path: PathBuf, described: Described) -> FileSkill {
         let Described { mut summary, other_fields, mut diagnostics } = described;
-        summary.location = self.path.to_string_lossy().into_owned();
+        let (location, path) = match path.into_os_string().into_string() {
+            Ok(location) => (location, None),
+            Err(path) => (path.to_string_lossy().into_owned(), Some(PathBuf::from(path))),
+        };
+        summary.location = location;
         summary.compact();
         for diagnostic in &mut diagnostics {
             diagnostic.path = Some(summary.location.clone());
         }
         diagnostics.shrink_to_fit();
-        let path = self.path.to_str().is_none().then(|| self.path.to_owned());
         let more = More { path, canonical: self.canonical, other_fields, diagnostics };
         let more = (more != More::default()).then(|| Box::new(more));
         FileSkill { summary: Arc::new(summary), place: self.place.clone(), form: self.form, more }

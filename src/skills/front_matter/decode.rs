@@ -25,8 +25,9 @@ fn utf8(bytes: &[u8], skipped: usize, complete: bool) -> Result<Cow<'_, str>, Di
             return Err(Diagnostic::error("not-utf8", message).line(line).column(column));
         }
     };
-    // Counting all is faster than searching for the first, and this is most of what is done with a file's body.
-    if text.bytes().filter(|byte| *byte == 0).count() == 0 {
+    // The least of some bytes is faster to be had than the first that is zero, and this is most of what is done with a file's body.
+    let holds_nul = |chunk: &[u8]| chunk.iter().fold(u8::MAX, |least, byte| least.min(*byte)) == 0;
+    if !text.as_bytes().chunks(256).any(holds_nul) {
         return Ok(text.into());
     }
     match text.find('\0') {

@@ -43,28 +43,32 @@ pub(super) fn opening(text: &str) -> Option<Opening> {
     let mut at = 0;
     loop {
         let rest = &text[at..];
+        let begun = rest.trim_start_matches(is_blank);
+        if let Some(comment) = begun.strip_prefix("<!--") {
+            before = Before::Comment;
+            let behind = comment.split_once("-->")?.1.trim_start_matches(is_blank);
+            let next = ["\r\n", "\n", "\r"].iter().find_map(|end| behind.strip_prefix(end));
+            // Text behind a comment is the body's first line. No line is looked for, since a thousand comments may stand on one.
+            let next = next.or_else(|| behind.starts_with("<!--").then_some(behind))?;
+            at = text.len() - next.len();
+            continue;
+        }
         let (_, end, next) = lines(rest).next()?;
         let line = &rest[..end];
         if let Some(fence) = ["---", "+++"].into_iter().find(|fence| line.trim_end_matches([' ', '\t']) == *fence) {
             return Some(Opening { fence, start: at, content: at + next, before });
         }
-        if line.trim().is_empty() {
-            before = if before == Before::Nothing { Before::BlankLines } else { before };
-            at += next;
-        } else if line.trim_start().starts_with("<!--") {
-            before = Before::Comment;
-            let comment = at + rest.find("<!--")?;
-            let close = comment + 4 + text[comment + 4..].find("-->")? + 3;
-            let (_, end, next) = lines(&text[close..]).next()?;
-            // Text behind a comment is the body's first line.
-            if !text[close..close + end].trim().is_empty() && !text[close..].trim_start().starts_with("<!--") {
-                return None;
-            }
-            at = if text[close..close + end].trim().is_empty() { close + next } else { close };
-        } else {
+        if !line.trim().is_empty() {
             return None;
         }
+        before = if before == Before::Nothing { Before::BlankLines } else { before };
+        at += next;
     }
+}
+
+/// A blank within a line.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, '\n' | '\r')
 }
 
 /// A line that may close the front matter.
@@ -117,6 +121,14 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(opening(text).map(|found| (found.start, found.content, found.before)), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_line_of_comments_is_passed_over_once() {
+        // In quadratic time this would take minutes.
+        let comments = "<!-- -->\t".repeat(200_000);
+        assert_eq!(opening(&format!("{comments}\r\n---\n")).map(|found| found.start), Some(comments.len() + 2));
+        assert_eq!(opening(&comments), None);
     }
 
     #[test]

@@ -12,7 +12,10 @@ const MAX_KEY_BYTES: usize = 128;
 
 /// The entries of a plain block, of which nothing is to be said; `None` for any other. `line` is that of its first line in the file.
 pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
-    if block.len() > MAX_BYTES || !block.ends_with('\n') || !(block.bytes().all(is_plain_ascii) || block.chars().all(is_plain)) {
+    if block.len() > MAX_BYTES
+        || !block.ends_with('\n')
+        || !(block.bytes().fold(0, |other, byte| other | u8::from(!is_plain_ascii(byte))) == 0 || block.chars().all(is_plain))
+    {
         return None;
     }
     let mut lines = block.split_terminator('\n').peekable();
@@ -77,10 +80,16 @@ fn scalar(value: &str) -> Option<Value> {
     }
     let is_plain = value.starts_with(|c: char| c.is_ascii_alphanumeric() || !c.is_ascii())
         && !value.ends_with(':')
-        && !value.contains(": ")
-        && !value.contains(" #")
+        && !holds_an_indicator(value.as_bytes())
         && !value.eq_ignore_ascii_case("null");
     is_plain.then(|| Value::Text(value.to_owned()))
+}
+
+/// Whether `: ` or ` #` is in it. All of it is looked at, without a branch, since that is done many bytes at a time.
+fn holds_an_indicator(text: &[u8]) -> bool {
+    let are = |a: u8, b: u8, pair: &[u8; 2]| u8::from(a == pair[0]) & u8::from(b == pair[1]);
+    let pairs = text.iter().zip(text.iter().skip(1));
+    pairs.fold(0, |found, (a, b)| found | are(*a, *b, b": ") | are(*a, *b, b" #")) != 0
 }
 
 /// Lines of one indentation that are all items, or all pairs.

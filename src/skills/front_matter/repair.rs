@@ -12,6 +12,8 @@ pub(super) const PROSE: [&str; 6] = ["description", "when_to_use", "when-to-use"
 const MAX_DEPTH: usize = 8;
 /// So many entries and items are parsed by themselves; each costs the library some kilobytes to begin with.
 const MAX_PARSES: usize = 1_000;
+/// So many entries are repaired, those within others counted too: a thousand times what a person writes.
+const MAX_ENTRIES: usize = 4_000;
 
 /// An entry's value, and what was done to get it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,12 +35,21 @@ pub(super) struct Surroundings<'a> {
     /// Names behind a `*`.
     aliases: HashSet<&'a str>,
     parses_left: Cell<usize>,
+    entries_left: Cell<usize>,
 }
 
 impl<'a> Surroundings<'a> {
     pub(super) fn of(block: &'a str) -> Self {
         let name = |behind: &'a str| behind.split(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}')).next();
-        Self { aliases: block.split('*').skip(1).filter_map(name).collect(), parses_left: Cell::new(MAX_PARSES) }
+        let aliases = block.split('*').skip(1).filter_map(name).collect();
+        Self { aliases, parses_left: Cell::new(MAX_PARSES), entries_left: Cell::new(MAX_ENTRIES) }
+    }
+
+    /// One more entry, while there may be more.
+    fn count(&self) -> Result<(), Failure> {
+        let refused = || Failure::Refused(format!("more than {MAX_ENTRIES} fields that are no YAML"));
+        self.entries_left.set(self.entries_left.get().checked_sub(1).ok_or_else(refused)?);
+        Ok(())
     }
 
     /// As YAML, while there is something left to spend.
@@ -90,6 +101,7 @@ fn holds_hash(line: &str) -> bool {
 
 /// The value of an entry that YAML does not read, or would lose text of.
 pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, depth: usize) -> Result<Repaired, Failure> {
+    around.count()?;
     let entry = &block[raw.range.clone()];
     let lost = loses_text(raw, block, around);
     if !lost && let Some(value) = around.entry(entry)? {

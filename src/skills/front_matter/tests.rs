@@ -237,6 +237,23 @@ fn a_field_is_there_as_it_was_written() {
     assert_eq!((written("argument-hint"), written("more")), ("[message]".into(), "- a - b".into()));
 }
 
+#[test]
+fn fields_that_are_to_be_repaired_are_bounded() {
+    let field = ["a: @\n", "a:\n", "a: b #c\n", "a: |\n b\n"];
+    for (field, head) in field.iter().flat_map(|field| ["", "`\n", "a: [", "{", "m:\n  b: `\n"].map(|head| (field, head))) {
+        let file = |count: usize| format!("---\n{head}{}\na: `\n---\n", field.repeat(count));
+        assert!(read(file(3_000).as_bytes()).is_ok(), "{head:?} {field:?}");
+        assert_eq!(
+            read(file(5_000).as_bytes()).map_err(|error| error.code.into_owned()),
+            Err("front-matter-refused".into()),
+            "{head:?} {field:?}"
+        );
+    }
+    // Within another field too.
+    let file = format!("---\nm:\n{}---\n", "  a: @\n".repeat(5_000));
+    assert_eq!(read(file.as_bytes()).unwrap_err().code, "front-matter-refused");
+}
+
 /// Pieces that front matter is made of, for mutants that get past the first check.
 const PIECES: [&str; 38] = [
     "---\n",

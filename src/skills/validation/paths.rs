@@ -74,13 +74,13 @@ impl Validation {
         let mut walk = Walk::new(&nothing);
         let mut finds = walk.root(0, &root, true, self.max_bytes).map(|(finds, _)| finds).unwrap_or_default();
         finds.retain(|find| find.form != Form::Readme || !find.is_no_skill());
-        finds.sort_by(|a, b| a.path.as_os_str().as_encoded_bytes().cmp(b.path.as_os_str().as_encoded_bytes()));
+        finds.sort_by(|a, b| a.path().as_os_str().as_encoded_bytes().cmp(b.path().as_os_str().as_encoded_bytes()));
         // The names of instruction files are judged by the rules.
         let found = walk.diagnostics.into_iter().filter(|found| found.code != "instruction-file-name");
         self.findings.extend(found);
         let mut is_root = false;
         for find in finds {
-            is_root |= self.file(&find.path, find.form, false);
+            is_root |= self.file(find.path(), find.form, false);
         }
         // As a root it holds no skill, but its README.md may make it one.
         if !is_root && !self.file(&folder.join("README.md"), Form::Readme, false) {

@@ -1,0 +1,115 @@
+//! What a folder holds, as far as skills are concerned.
+
+use super::Folder;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A linked worktree's `.git` file is shorter.
+const MAX_GIT_FILE_BYTES: u64 = 8 * 1024;
+
+/// What an entry of a folder is, links not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Folder,
+    File,
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// A folder's entries in bytewise order; links stand in both lists.
+#[derive(Default)]
+pub(super) struct Listing {
+    pub(super) folders: Vec<(OsString, Kind)>,
+    /// Those that may matter: `*.md`, and `.git`.
+    pub(super) files: Vec<(OsString, Kind)>,
+}
+
+impl Listing {
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let mut listing = Self::default();
+        entries(folder, |name, kind| {
+            if matches!(kind, Kind::Folder | Kind::Link) {
+                listing.folders.push((name.to_owned(), kind));
+            }
+            if kind != Kind::Folder && (is_markdown(name) || name == ".git") {
+                listing.files.push((name.to_owned(), kind));
+            }
+        })?;
+        let by_bytes = |a: &(OsString, Kind), b: &(OsString, Kind)| a.0.as_encoded_bytes().cmp(b.0.as_encoded_bytes());
+        listing.folders.sort_unstable_by(by_bytes);
+        listing.files.sort_unstable_by(by_bytes);
+        Ok(listing)
+    }
+
+    pub(super) fn file(&self, is_it: impl Fn(&OsStr) -> bool) -> Option<&OsStr> {
+        self.files.iter().map(|(name, _)| name.as_os_str()).find(|name| is_it(name))
+    }
+
+    /// Whether the `.git` of this folder is the file by which git marks a linked worktree; a submodule's says something else.
+    pub(super) fn is_linked_worktree(&self, folder: &Folder) -> bool {
+        let path = folder.path.join(".git");
+        self.files.iter().any(|(name, kind)| name == ".git" && *kind == Kind::File)
+            && fs::metadata(&path).is_ok_and(|metadata| metadata.len() < MAX_GIT_FILE_BYTES)
+            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with("gitdir:") && text.replace('\\', "/").contains("/worktrees/"))
+    }
+}
+
+pub(super) fn is_markdown(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+impl From<fs::FileType> for Kind {
+    fn from(kind: fs::FileType) -> Self {
+        if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_file() {
+            Self::File
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// A folder's entries, in the system's own order. Without a name of its own for each that is passed over: there may be very many.
+#[cfg(unix)]
+fn entries(folder: &Path, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
+    use rustix::fs::{Dir, FileType};
+    use std::os::unix::ffi::OsStrExt;
+
+    // Of what is no folder it is an error; a pipe is not waited for.
+    for entry in Dir::new(crate::files::open(folder)?)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Directory => Kind::Folder,
+            FileType::RegularFile => Kind::File,
+            FileType::Symlink => Kind::Link,
+            // Some file systems don't say; and what is gone by now is no entry.
+            FileType::Unknown => match fs::symlink_metadata(folder.join(name)) {
+                Ok(metadata) => metadata.file_type().into(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            },
+            _ => Kind::Other,
+        };
+        each(name, kind);
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn entries(folder: &Path, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        each(&entry.file_name(), entry.file_type()?.into());
+    }
+    Ok(())
+}

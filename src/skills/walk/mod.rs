@@ -1,0 +1,157 @@
+//! Finding: which files in a root are skill files. In the same order on every machine, within bounds, and without reading more than it must: an
+//! open, a read and a close each, and a stat of what was opened, which is all that a file costs where it was read before.
+
+mod listing;
+mod look;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use super::known::{Key, Keys, Known, KnownFile};
+use super::links::{Links, Refusal};
+use super::roots::Root;
+use super::skill_file::{Form, Place, Reading, SkillFile};
+use crate::files::Base;
+use crate::layers::Diagnostic;
+use look::Look;
+use search::Search;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders that are never searched.
+pub(super) const PRUNED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// What is found in all roots: a file that is reached twice is found once.
+pub(super) struct Walk<'k> {
+    known: &'k Known,
+    /// Canonical paths of the skill files found so far.
+    files: Keys,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// A file that was found: as it was read now, or before.
+pub(super) struct Find<'k> {
+    /// Of its path.
+    pub(super) key: Key,
+    /// Of its canonical path.
+    identity: Key,
+    /// As it was found; empty where a skill has it.
+    path: PathBuf,
+    pub(super) form: Form,
+    pub(super) file: What<'k>,
+}
+
+pub(super) enum What<'k> {
+    /// Its stamp is the same; with its place among all files.
+    Unchanged(usize, &'k KnownFile),
+    Read(SkillFile),
+}
+
+impl Find<'_> {
+    pub(super) fn is_no_skill(&self) -> bool {
+        *self.reading() == Reading::NoSkill
+    }
+    /// As it was found.
+    pub(super) fn path(&self) -> &Path {
+        match self.reading() {
+            Reading::Skill(skill) => skill.path(),
+            _ => &self.path,
+        }
+    }
+    fn reading(&self) -> &Reading {
+        match &self.file {
+            What::Unchanged(_, file) => &file.reading,
+            What::Read(file) => &file.reading,
+        }
+    }
+}
+
+/// A folder as it was reached, and its canonical path where that is another.
+struct Folder {
+    path: PathBuf,
+    canonical: Option<PathBuf>,
+}
+
+impl Folder {
+    fn new(path: PathBuf, canonical: PathBuf) -> Self {
+        let canonical = (path.as_os_str() != canonical.as_os_str()).then_some(canonical);
+        Self { path, canonical }
+    }
+    fn canonical(&self) -> &Path {
+        self.canonical.as_deref().unwrap_or(&self.path)
+    }
+    fn folder(&self, name: &OsStr) -> Self {
+        Self { path: joined(&self.path, name), canonical: self.canonical.as_ref().map(|canonical| canonical.join(name)) }
+    }
+}
+
+/// `folder.join(name)`, in just the room that it takes: a skill keeps it.
+fn joined(folder: &Path, name: &OsStr) -> PathBuf {
+    let mut path = PathBuf::with_capacity(folder.as_os_str().len() + 1 + name.len());
+    path.push(folder);
+    path.push(name);
+    path
+}
+
+impl<'k> Walk<'k> {
+    pub(super) fn new(known: &'k Known) -> Self {
+        let mut files = Keys::default();
+        files.reserve(known.files().len());
+        Self { known, files, diagnostics: Vec::new() }
+    }
+
+    /// The skill files in the root of this number, level by level and each level by path; `None` where there is no root.
+    pub(super) fn root(&mut self, number: u32, root: &Root, followed: bool, max_bytes: usize) -> Option<(Vec<Find<'k>>, Arc<Place>)> {
+        let (links, canonical) = self.enter(root, followed)?;
+        let place = Place { root: root.path.clone(), canonical: canonical.clone(), links, source: Arc::new(root.source()), max_bytes };
+        let before = self.known.places.get(number as usize).and_then(Option::as_ref).filter(|before| ***before == place);
+        // What was read in another place is not what would be read in this one.
+        let known = before.is_some().then_some(self.known);
+        let place = before.cloned().unwrap_or_else(|| Arc::new(place));
+        let base = Base::open(&root.path);
+        let look = Look { keys: self.known, known, number, rules: root.rules, place: &place, base: &base };
+        let found = Search::new(self, look).run(Folder::new(root.path.clone(), canonical));
+        Some((found, place))
+    }
+
+    /// A root's links and canonical path, if it is a folder that may be searched.
+    fn enter(&mut self, root: &Root, followed: bool) -> Option<(Links, PathBuf)> {
+        let metadata = match fs::metadata(&root.path) {
+            Ok(metadata) => metadata,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
+            Err(error) => return self.say(unreadable(&root.path, &error)),
+        };
+        if !metadata.is_dir() {
+            return self
+                .say(Diagnostic::warning("root-unreadable", "a root of skills is a folder, and this is none").at(shown(&root.path)));
+        }
+        let links = match Links::of(root, followed) {
+            Ok(links) => links,
+            Err(error) => return self.say(unreadable(&root.path, &error)),
+        };
+        match links.resolve(&root.path) {
+            Ok(canonical) if !followed && links.passed_by(root, &canonical) => self.say(not_followed(&root.path)),
+            Ok(canonical) => Some((links, canonical)),
+            Err(Refusal::Unreadable(error)) => self.say(unreadable(&root.path, &error)),
+            Err(refusal) => self.say(refusal.diagnostic(&root.path)),
+        }
+    }
+
+    fn say<T>(&mut self, diagnostic: Diagnostic) -> Option<T> {
+        self.diagnostics.push(diagnostic);
+        None
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
+    Diagnostic::warning("folder-unreadable", format!("this folder cannot be read: {error}")).at(shown(path))
+}
+fn not_followed(path: &Path) -> Diagnostic {
+    Diagnostic::note("link-not-followed", "this is a link, and `skills.follow_symlinks` is off").at(shown(path))
+}

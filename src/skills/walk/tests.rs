@@ -1,0 +1,66 @@
+//! What is read again, and what is not.
+
+use super::{Walk, What};
+use crate::layers::skill::SkillSourceKind;
+use crate::skills::known::{Known, KnownFile};
+use crate::skills::roots::Root;
+use std::fs;
+use std::path::Path;
+
+/// The files found in this root, and of how many of them a stat was enough; all are known from then on, as of a time at which each is settled.
+fn look(known: &mut Known, folder: &Path) -> (usize, usize) {
+    let root = Root::new(folder, SkillSourceKind::Configured, "configured:0");
+    let mut walk = Walk::new(known);
+    let (finds, place) = walk.root(0, &root, true, 1_000).unwrap();
+    let count = finds.len();
+    let unchanged = finds.iter().filter(|find| matches!(find.file, What::Unchanged(..))).count();
+    let files = finds.into_iter().map(|find| {
+        let (stamp, reading) = match find.file {
+            What::Unchanged(_, file) => (file.stamp, file.reading.clone()),
+            What::Read(file) => (file.stamp, file.reading),
+        };
+        (find.key, KnownFile { root: 0, is_settled: true, stamp, reading })
+    });
+    let files = files.collect();
+    known.set(files, vec![Some(place)], Vec::new());
+    (count, unchanged)
+}
+
+#[test]
+fn a_file_whose_stamp_holds_is_not_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "deep/c"] {
+        fs::create_dir_all(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
+    }
+    fs::write(folder.path().join("flat.md"), "---\ndescription: d\n---\n").unwrap();
+    fs::write(folder.path().join("notes.md"), "none").unwrap();
+    // By a detour, and with a separator at its end, it is the same folder.
+    for root in [folder.path().to_owned(), folder.path().join("deep/../"), folder.path().join("")] {
+        let mut known = Known::default();
+        assert_eq!(look(&mut known, &root), (5, 0));
+        assert_eq!(look(&mut known, &root), (5, 5));
+        fs::write(folder.path().join("b/SKILL.md"), format!("---\ndescription: {}\n---\n", root.display())).unwrap();
+        assert_eq!(look(&mut known, &root), (5, 4));
+        fs::rename(folder.path().join("deep/c"), folder.path().join("deep/d")).unwrap();
+        assert_eq!(look(&mut known, &root), (5, 4));
+        fs::rename(folder.path().join("deep/d"), folder.path().join("deep/c")).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_a_known_file_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, elsewhere) = (folder.path().join("root/a/SKILL.md"), folder.path().join("elsewhere.md"));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "---\ndescription: d\n---\n").unwrap();
+    let mut known = Known::default();
+    let root = folder.path().join("root");
+    assert_eq!(look(&mut known, &root), (1, 0));
+    // The very same inode, behind a link.
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    assert_eq!(look(&mut known, &root), (1, 0));
+    assert_eq!(look(&mut known, &root), (1, 1));
+}
