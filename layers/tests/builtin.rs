@@ -6,6 +6,8 @@ mod activation;
 mod catalog;
 #[path = "builtin/contract.rs"]
 mod contract;
+#[path = "builtin/invariants.rs"]
+mod invariants;
 #[path = "builtin/overtaken.rs"]
 mod overtaken;
 #[path = "builtin/prompt.rs"]

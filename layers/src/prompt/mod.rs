@@ -22,7 +22,7 @@ pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier
 pub use manifest::{ContentHash, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
-pub use session::{AnchorKey, Opening, Session};
+pub use session::{AnchorKey, Opening, Session, SessionKey};
 pub use settings::{RepositoryText, Sessions, Settings};
 pub use stack::{Parts, PerCall, PromptStack};
 pub use turn::{Context, Contribute, Host, Prompt, Purpose, Round, Turn};

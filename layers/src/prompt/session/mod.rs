@@ -1,6 +1,7 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
 mod entry;
+mod key;
 mod places;
 mod said;
 mod settle;
@@ -11,6 +12,7 @@ use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
 pub(crate) use entry::Told;
+pub use key::SessionKey;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;
@@ -119,7 +121,8 @@ impl Session {
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
+        let session = self.key();
+        (Turn { conversation, context, session, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
