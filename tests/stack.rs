@@ -7,6 +7,7 @@ mod stack {
     mod git;
     mod instructions;
     mod sections;
+    mod selector;
     mod sessions;
     mod skills;
     mod talk;

@@ -20,10 +20,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "system_prompt.sections.toolchain_context",
     "system_prompt.sections.worktree_context",
     "system_prompt.sections.model_profile",
-    "invariants.mode",
-    "invariants.max_selected",
-    "invariants.include_task_summary",
-    "invariants.selector",
 ];
 
 /// A warning for each such key that is not at its default.
