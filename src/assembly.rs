@@ -2,6 +2,8 @@
 
 use crate::config::{self, CompatibleSystem, Config, ConfigError, InvariantsMode, SystemPromptMode};
 use crate::files::RepositoryFile;
+use crate::invariants::{self, RelevantInvariants};
+use crate::layers::invariant::{CatalogSource, InvariantSelector, SelectByWords};
 use crate::layers::profile::ModelProfiles;
 use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
 use crate::layers::text::Limit;
@@ -44,6 +46,7 @@ pub struct Assembly {
     sessions: Arc<RecentSessions>,
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
+    relevant: Option<RelevantInvariants>,
 }
 
 impl Assembly {
@@ -64,7 +67,7 @@ impl Assembly {
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
         let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
-        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new() }
+        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new(), relevant: None }
     }
     /// With the skills of this registry instead.
     pub fn with_skills(mut self, skills: FolderSkills) -> Self {
@@ -79,6 +82,18 @@ impl Assembly {
     /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
     pub fn tool_names<A: Into<String>, B: Into<String>>(mut self, names: impl IntoIterator<Item = (A, B)>) -> Self {
         self.tool_names = names.into_iter().map(|(theirs, ours)| (theirs.into(), ours.into())).collect();
+        self
+    }
+    /// Chooses the invariants that count for a task by this selector, where `invariants.mode` is `relevant`.
+    pub fn invariant_selector(mut self, selector: InvariantSelector) -> Self {
+        self.relevant = (self.reads_invariants() && self.config.invariants.mode == InvariantsMode::Relevant).then(|| {
+            let document = CatalogSource::new(self.invariants_file());
+            let chosen = RelevantInvariants::new(document, selector, self.config.invariants.clone());
+            match self.environment.state_folder() {
+                Some(folder) => chosen.state_folder(&folder),
+                None => chosen,
+            }
+        });
         self
     }
 
@@ -126,18 +141,27 @@ impl Assembly {
     pub fn user_authority(&self) -> Option<UserAuthorityLayer> {
         self.config.system_prompt.sections.user_authority.then_some(UserAuthorityLayer)
     }
-    /// `INVARIANTS.md` whole, unless `invariants.enabled` or `sections.repository_invariants` is off, the mode is another, or the workspace is not
-    /// trusted.
+    /// `INVARIANTS.md`, unless `invariants.enabled` is off or the workspace is not trusted. Whole in mode `full`, unless
+    /// `sections.repository_invariants` is off; in mode `relevant` what the selector chose, and without a selector what the words of each message choose.
     pub fn invariants(&self) -> Option<InvariantsLayer> {
-        let is_on = self.config.invariants.enabled
-            && self.config.invariants.mode == InvariantsMode::Full
-            && self.config.system_prompt.sections.repository_invariants
-            && self.workspace.is_trusted();
-        is_on.then(|| {
-            let root = self.workspace.root().to_owned();
-            let document = RepositoryFile::new(root.join("INVARIANTS.md"), root, MAX_INVARIANTS_BYTES);
-            InvariantsLayer::full(document).limit(chars(self.config.system_prompt.repository_invariants_max_chars))
-        })
+        if !self.reads_invariants() {
+            return None;
+        }
+        let layer = match (self.config.invariants.mode, &self.relevant) {
+            (InvariantsMode::Full, _) if !self.config.system_prompt.sections.repository_invariants => return None,
+            (InvariantsMode::Full, _) => InvariantsLayer::full(self.invariants_file()),
+            (InvariantsMode::Relevant, Some(relevant)) => relevant.layer(),
+            (InvariantsMode::Relevant, None) => {
+                let words =
+                    SelectByWords::new(self.config.invariants.max_selected).note(invariants::without_selector(&self.config.invariants));
+                InvariantsLayer::relevant(CatalogSource::new(self.invariants_file()), words)
+            }
+        };
+        Some(layer.limit(chars(self.config.system_prompt.repository_invariants_max_chars)))
+    }
+    /// By which a host tells the selector of invariants that an answer is committed; `None` without a selector, and where nothing is to be selected.
+    pub fn relevant_invariants(&self) -> Option<&RelevantInvariants> {
+        self.relevant.as_ref()
     }
     /// The sections of `system_prompt.sections` that are on.
     pub fn sections(&self) -> SectionsLayer {
@@ -216,6 +240,13 @@ impl Assembly {
         ToolOutputLayer::default().max_chars(bounds.context_chars).max_malformed_argument_chars(Some(bounds.fallback_argument_chars))
     }
 
+    fn reads_invariants(&self) -> bool {
+        self.config.invariants.enabled && self.workspace.is_trusted()
+    }
+    fn invariants_file(&self) -> RepositoryFile {
+        let root = self.workspace.root().to_owned();
+        RepositoryFile::new(root.join("INVARIANTS.md"), root, MAX_INVARIANTS_BYTES)
+    }
     fn skill_context(&self) -> SkillContextOptions {
         let mut options = SkillContextOptions::default();
         options.max_bytes = self.config.skills.max_context_bytes;

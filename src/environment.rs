@@ -89,6 +89,11 @@ impl Environment {
     pub fn state_home(&self) -> Option<PathBuf> {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
+    /// Where state is kept: `$BCODE_STATE_DIR`, else `bcode` in [`state_home`](Self::state_home).
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        let set = self.get("BCODE_STATE_DIR").map(|folder| self.resolve(folder, &self.directory));
+        set.or_else(|| self.state_home().map(|home| home.join("bcode")))
+    }
     /// `path` with a leading `~` replaced by the home folder, and hung from `base` where it is relative.
     pub fn resolve(&self, path: &str, base: &Path) -> PathBuf {
         let in_home = |rest: &str| self.home.as_ref().map(|home| home.join(rest.trim_start_matches(['/', '\\'])));

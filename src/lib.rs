@@ -30,6 +30,7 @@ pub mod cli;
 pub mod config;
 mod environment;
 mod files;
+pub mod invariants;
 mod process;
 pub mod sections;
 mod sessions;

@@ -12,6 +12,7 @@ mod stack {
     #[cfg(unix)]
     mod programs;
     mod sections;
+    mod selector;
     mod sessions;
     mod skills;
     mod talk;

@@ -1,60 +1,59 @@
 //! Repository invariants: what must stay true of the code, whatever is asked of it.
+//!
+//! All of them, told once in the system prompt, or at each prompt of the user's those that count for the task:
+//!
+//! ```
+//! use serde_json::json;
+//! use std::num::NonZeroUsize;
+//! use tower_prompt_layers::invariant::{CatalogSource, Document, SelectByWords};
+//! use tower_prompt_layers::{Context, InvariantsLayer, PromptStack, Settings, wire::OpenAiChat};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let document = CatalogSource::new(Document::new("## Storage\n* **Keys.** Keys never change.\n* **One writer.** Others ask it."));
+//! let layer = InvariantsLayer::relevant(document, SelectByWords::new(NonZeroUsize::MIN));
+//! let stack = PromptStack::new(OpenAiChat, Settings::default()).with(layer);
+//!
+//! let sent = stack.assemble(json!({"messages": [{"role": "user", "content": "Rename the keys."}]}), Context::default()).await;
+//! let text = sent["messages"][0]["content"].as_str().unwrap();
+//! assert!(text.contains("## Storage\n* **Keys.** Keys never change.\n</relevant_invariants>"));
+//! # }
+//! ```
 
-use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::invariant::{Asked, CatalogSource, ChooseInvariants, Chosen, Document, DocumentSource, GuidanceText, InvariantCatalog, bounded};
+use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, Source, Text, Tier, Trust, Turn, impl_tower_layer};
 use crate::text::{Block, Limit};
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// The id of the fragment that holds all invariants.
 pub const REPOSITORY_INVARIANTS: &str = "repository_invariants";
+/// The id of the fragment that holds those that count for the task.
+pub const RELEVANT_INVARIANTS: &str = "relevant_invariants";
 
-/// A document as it stands now.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Document {
-    /// Where it stands, as a model would open it; empty where it is no file.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-    /// What was noticed while it was read.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Document {
-    /// A text that is no file.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { path: String::new(), text: text.into(), diagnostics: Vec::new() }
-    }
-}
-
-/// A document under way. It does not block, and has its deadline in it.
-pub type ReadingDocument = Pin<Box<dyn Future<Output = Result<Option<Document>, Diagnostic>> + Send>>;
-
-/// A document that comes from outside and may change: a file, a row of a database.
-pub trait DocumentSource: Send + Sync {
-    /// The document now; `None` where there is none.
-    fn read(&self) -> ReadingDocument;
-}
-
-impl DocumentSource for Document {
-    fn read(&self) -> ReadingDocument {
-        Box::pin(std::future::ready(Ok(Some(self.clone()))))
-    }
-}
-
-/// Adds all invariants of the repository, `Stable` (`invariants.mode = "full"`).
+/// Adds the repository's invariants: all of them, or those that count for the task.
 #[derive(Clone)]
 pub struct InvariantsLayer {
-    document: Arc<dyn DocumentSource>,
+    mode: Mode,
     limit: Limit,
 }
 
+#[derive(Clone)]
+enum Mode {
+    Full(Arc<dyn DocumentSource>),
+    Relevant(CatalogSource, Arc<dyn ChooseInvariants>),
+}
+
 impl InvariantsLayer {
-    /// The whole document, in the system prompt.
+    /// The whole document, `Stable`: in the system prompt (`invariants.mode = "full"`).
     pub fn full(document: impl DocumentSource + 'static) -> Self {
-        Self { document: Arc::new(document), limit: Limit::None }
+        Self { mode: Mode::Full(Arc::new(document)), limit: Limit::None }
     }
-    /// At most so much of it.
+    /// The invariants that are chosen for the task, `Turn`: behind the user's message (`invariants.mode = "relevant"`). The same choice again says
+    /// nothing; another one is said whole.
+    pub fn relevant(document: CatalogSource, chooser: impl ChooseInvariants + 'static) -> Self {
+        Self { mode: Mode::Relevant(document, Arc::new(chooser)), limit: Limit::None }
+    }
+    /// At most so much of them.
     pub fn limit(mut self, limit: Limit) -> Self {
         self.limit = limit;
         self
@@ -62,37 +61,87 @@ impl InvariantsLayer {
 }
 
 impl Contribute for InvariantsLayer {
-    fn contribute(&self, _: &Turn, prompt: &mut Prompt) {
-        prompt.add_later(Tier::Stable, || {
-            let (document, limit) = (self.document.read(), self.limit);
-            async move {
-                match document.await {
-                    Ok(Some(document)) if !document.text.trim().is_empty() => {
-                        let fragment = fragment(&document, limit);
-                        document.diagnostics.into_iter().map(Entry::from).chain([fragment.into()]).collect()
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        let limit = self.limit;
+        match &self.mode {
+            Mode::Full(document) => prompt.add_later(Tier::Stable, || {
+                let document = document.read();
+                async move { full(document.await, limit) }
+            }),
+            Mode::Relevant(document, chooser) => prompt.add_later(Tier::Turn, || {
+                let (document, chooser) = (document.read(), Arc::clone(chooser));
+                let (session, purpose, task) = (turn.session.clone(), turn.context.purpose, bounded(&turn.user_text().unwrap_or_default()));
+                async move {
+                    match document.await {
+                        Ok(Some(catalog)) if !catalog.is_empty() => {
+                            let asked = Asked { session, purpose, task, catalog: Arc::clone(&catalog) };
+                            let (chosen, noticed) = chooser.choose(asked).await;
+                            let noticed = catalog.diagnostics().cloned().chain(noticed);
+                            noticed.map(Entry::from).chain(relevant(&catalog, chosen, limit).map(Entry::from)).collect()
+                        }
+                        Ok(found) => absent(found.as_deref()),
+                        // Silence: that it could not be read does not make it gone.
+                        Err(diagnostic) => vec![diagnostic.into()],
                     }
-                    Ok(_) => vec![Entry::Gone(REPOSITORY_INVARIANTS.into())],
-                    // Silence: that it could not be read does not make it gone.
-                    Err(diagnostic) => vec![diagnostic.into()],
                 }
-            }
-        });
+            }),
+        }
     }
 }
 
-fn fragment(document: &Document, limit: Limit) -> Fragment {
-    let mut block = Block::new(REPOSITORY_INVARIANTS, &document.text);
-    if !document.path.is_empty() {
-        block = block.path_attribute("path", &document.path).rest_in(&*document.path);
+fn full(document: Result<Option<Document>, Diagnostic>, limit: Limit) -> Vec<Entry> {
+    match document {
+        Ok(Some(document)) if !document.text.trim().is_empty() => {
+            let fragment = fragment(REPOSITORY_INVARIANTS, &document.path, whole(REPOSITORY_INVARIANTS, &document), limit);
+            document.diagnostics.into_iter().map(Entry::from).chain([fragment.into()]).collect()
+        }
+        Ok(_) => vec![Entry::Gone(REPOSITORY_INVARIANTS.into())],
+        // Silence: that it could not be read does not make it gone.
+        Err(diagnostic) => vec![diagnostic.into()],
     }
-    let source = if document.path.is_empty() { Source::Host } else { Source::file(&*document.path) };
-    Fragment::new(REPOSITORY_INVARIANTS, block).limit(limit).trust(Trust::Repository).source(source)
+}
+
+fn relevant(catalog: &InvariantCatalog, chosen: Chosen, limit: Limit) -> Option<Fragment> {
+    let (document, id) = (catalog.document(), RELEVANT_INVARIANTS);
+    match chosen {
+        Chosen::These(guidance) if !guidance.numbers().is_empty() => {
+            Some(fragment(id, &document.path, GuidanceText::new(id, &guidance, catalog), limit))
+        }
+        Chosen::Whole => Some(fragment(id, &document.path, whole(id, document), limit)),
+        // Silence: those that were said before hold all the same.
+        Chosen::These(_) | Chosen::Nothing => None,
+    }
+}
+
+/// There is nothing to choose from.
+fn absent(catalog: Option<&InvariantCatalog>) -> Vec<Entry> {
+    let noticed = catalog.into_iter().flat_map(|catalog| {
+        let path = &catalog.document().path;
+        let none = Diagnostic::note("no-invariants", "holds no bullet, so there is no invariant to choose");
+        let none = if path.is_empty() { none } else { none.at(path.clone()) };
+        catalog.diagnostics().cloned().chain([none])
+    });
+    noticed.map(Entry::from).chain([Entry::Gone(RELEVANT_INVARIANTS.into())]).collect()
+}
+
+fn whole(tag: &str, document: &Document) -> Block {
+    let block = Block::new(tag, &document.text);
+    if document.path.is_empty() { block } else { block.path_attribute("path", &document.path).rest_in(&*document.path) }
+}
+
+fn fragment(id: &'static str, path: &str, text: impl Text + 'static, limit: Limit) -> Fragment {
+    let source = if path.is_empty() { Source::Host } else { Source::file(path) };
+    Fragment::new(id, text).limit(limit).trust(Trust::Repository).source(source)
 }
 
 impl_tower_layer!(InvariantsLayer);
 
 impl fmt::Debug for InvariantsLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InvariantsLayer").field("limit", &self.limit).finish_non_exhaustive()
+        let mode = match self.mode {
+            Mode::Full(_) => "full",
+            Mode::Relevant(..) => "relevant",
+        };
+        f.debug_struct("InvariantsLayer").field("mode", &mode).field("limit", &self.limit).finish_non_exhaustive()
     }
 }

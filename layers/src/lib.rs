@@ -2,6 +2,7 @@
 //! its maker gave a deadline.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+pub mod invariant;
 pub mod profile;
 pub mod prompt;
 pub mod skill;
@@ -18,7 +19,8 @@ mod tool_output;
 mod user_authority;
 
 pub use active_skills::ActiveSkillsLayer;
-pub use invariants::{Document, DocumentSource, InvariantsLayer, REPOSITORY_INVARIANTS, ReadingDocument};
+pub use invariant::{Document, DocumentSource, ReadingDocument};
+pub use invariants::{InvariantsLayer, RELEVANT_INVARIANTS, REPOSITORY_INVARIANTS};
 pub use prompt::*;
 pub use sections::{Section, SectionsLayer, TextSection};
 pub use skill_activation::{AutoActivate, SKILL_SUGGESTION, SkillActivationLayer};

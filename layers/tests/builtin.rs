@@ -8,6 +8,8 @@ mod authority;
 mod catalog;
 #[path = "builtin/contract.rs"]
 mod contract;
+#[path = "builtin/invariants.rs"]
+mod invariants;
 #[path = "builtin/overtaken.rs"]
 mod overtaken;
 #[path = "builtin/profiles.rs"]

@@ -13,10 +13,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "context.cache_marks",
     "budget",
     "proxy",
-    "invariants.mode",
-    "invariants.max_selected",
-    "invariants.include_task_summary",
-    "invariants.selector",
 ];
 
 /// A warning for each such key that is not at its default.

@@ -12,9 +12,11 @@ use tower_prompt::{Assembly, Workspace};
 /// Of a key with an id, the id.
 const ID: &str = "plain";
 
-/// A setting, the user's message, what is in the request with it alone, and what without it alone.
+/// A setting, its ground, the user's message, what is in the request with it alone, and what without it alone.
 struct Row {
     key: &'static str,
+    /// What is set in both.
+    ground: &'static str,
     config: &'static str,
     message: &'static str,
     brings: &'static [&'static str],
@@ -24,7 +26,7 @@ struct Row {
 const MESSAGE: &str = "Please frobnicate the widget, and the gadget too.";
 
 const fn row(key: &'static str, config: &'static str, brings: &'static [&'static str], takes: &'static [&'static str]) -> Row {
-    Row { key, config, message: MESSAGE, brings, takes }
+    Row { key, ground: "", config, message: MESSAGE, brings, takes }
 }
 
 #[rustfmt::skip]
@@ -51,7 +53,7 @@ const ROWS: &[Row] = &[
     row("skills.prompt.include_locations", "skills.prompt.include_locations = false", &[], &["<location>"]),
     row("skills.prompt.include_resources", "skills.prompt.include_resources = true", &["<scripts>run.sh</scripts>"], &[]),
     row("skills.prompt.format", "skills.prompt.format = 'lines'", &["- plain: Plain skill for plain things."], &["<id>plain</id>"]),
-    row("skills.matching.max_suggestions", "skills.matching.max_suggestions = 1", &[], &["gadgeteer\" matched", "gadgeteer"]),
+    row("skills.matching.max_suggestions", "skills.matching.max_suggestions = 1", &[], &["The skill gadgeteer"]),
     Row { message: "/skill plain x", ..row("skills.commands", "skills.commands = true", &["Body of plain."], &[]) },
     row("system_prompt.mode", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),
     row("system_prompt.text", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),
@@ -59,10 +61,20 @@ const ROWS: &[Row] = &[
     row("system_prompt.repository_invariants_max_chars", "system_prompt.repository_invariants_max_chars = 150", &["`repository_invariants` was cut"], &["Invariant 39."]),
     row("system_prompt.git_status_max_chars", "system_prompt.git_status_max_chars = 60", &["`dynamic_repository_context` was cut"], &["?? new-file"]),
     row("system_prompt.agent_suffix", "system_prompt.agent_suffix = 'SUFFIX'", &["<agent_suffix>\nSUFFIX"], &[]),
-    row("context.repository_text", "context.repository_text = 'context'", &["<context origin=\"repository\">\n<repository_context>"], &[]),
+    row("context.repository_text", "context.repository_text = 'context'", &["<context origin=\"repository\">\n<repository_invariants"], &[]),
     row("invariants.enabled", "invariants.enabled = false", &[], &["<repository_invariants"]),
-    row("model.tool_output.context_chars", "model.tool_output.context_chars = 100", &["characters cut]", "1 tool results were cut"], &["out 99"]),
-    row("model.tool_output.fallback_argument_chars", "model.tool_output.fallback_argument_chars = 50", &["characters cut]"], &["malformed 99"]),
+    Row { message: ON_INVARIANTS, ..row("invariants.mode", "invariants.mode = 'relevant'", &["<relevant_invariants"], &["<repository_invariants"]) },
+    Row { ground: RELEVANT, message: ON_INVARIANTS, ..row("invariants.max_selected", "invariants.max_selected = 1", &[], &["* Invariant 1."]) },
+    Row { ground: RELEVANT, ..row("invariants.include_task_summary", "invariants.include_task_summary = false", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.model_profile", "invariants.selector.model_profile = 'small'", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.initial_timeout_ms", "invariants.selector.initial_timeout_ms = 9", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.background_timeout_ms", "invariants.selector.background_timeout_ms = 9", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.wait_for_background_on_next_prompt", "invariants.selector.wait_for_background_on_next_prompt = true", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.cancel_on_timeout", "invariants.selector.cancel_on_timeout = true", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.cancel_stale", "invariants.selector.cancel_stale = true", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.on_timeout", "invariants.selector.on_timeout = 'none'", &["no-selector"], &[]) },
+    row("model.tool_output.context_chars", "model.tool_output.context_chars = 100", &["characters cut]", "1 tool results were cut"], &["out 50"]),
+    row("model.tool_output.fallback_argument_chars", "model.tool_output.fallback_argument_chars = 50", &["characters cut]"], &["malformed 50"]),
     row("prompt_profile.default.system_prompt", "prompt_profile.default.system_prompt = 'TEXT'", &["TEXT"], &[]),
     row("prompt_profile.default.system_prompt_mode", "[prompt_profile.default]\nsystem_prompt = 'TEXT'\nsystem_prompt_mode = 'replace'", &["TEXT"], &[BASE]),
     row("prompt_profile.default.tool_description.NAME.text", "prompt_profile.default.tool_description.bash.text = 'TEXT'", &["Runs.\n\nTEXT"], &[]),
@@ -82,7 +94,7 @@ const ROWS: &[Row] = &[
     row("system_prompt.sections.worktree_context", "system_prompt.sections.worktree_context = false", &[], &["<worktree_context>"]),
     row("system_prompt.sections.config_profile", "[composition]\nactive_profile = 'p'\n[composition.profiles.p]\n[system_prompt.sections]\nconfig_profile = false", &[], &[]),
     row("system_prompt.sections.repository_invariants", "system_prompt.sections.repository_invariants = false", &[], &["<repository_invariants"]),
-    row("system_prompt.sections.repository_context", "system_prompt.sections.repository_context = false", &[], &["<repository_context>", "Rule 1."]),
+    row("system_prompt.sections.repository_context", "system_prompt.sections.repository_context = false", &[], &["<instructions", "Rule 1."]),
     row("system_prompt.sections.dynamic_repository_context", "system_prompt.sections.dynamic_repository_context = false", &[], &["<dynamic_repository_context>"]),
     row("system_prompt.sections.agent_suffix", "[system_prompt]\nagent_suffix = 'SUFFIX'\n[system_prompt.sections]\nagent_suffix = false", &[], &[]),
     row("system_prompt.sections.user_authority", "system_prompt.sections.user_authority = false", &[], &["<user_authority>"]),
@@ -90,8 +102,12 @@ const ROWS: &[Row] = &[
     row("system_prompt.sections.skill_catalog", "system_prompt.sections.skill_catalog = false", &[], &["<available_skills>"]),
 ];
 
+const RELEVANT: &str = "invariants.mode = 'relevant'";
+const ON_INVARIANTS: &str = "Is this against invariant 1 or invariant 17?";
+
 /// Its effect is none on one request: which conversations are known is tested where the table is.
-const ELSEWHERE: [&str; 1] = ["context.unnamed_sessions"];
+/// Of bundled files it bounds what is read, which the skill tool does.
+const ELSEWHERE: [&str; 2] = ["context.unnamed_sessions", "skills.max_resource_bytes"];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";
@@ -174,8 +190,8 @@ fn of_default(key: &str) -> Option<String> {
 #[test]
 fn each_key_has_its_effect() {
     let place = place();
-    for Row { key, config, message, brings, takes } in ROWS {
-        let (without, with) = (seen(&place, "", message), seen(&place, config, message));
+    for Row { key, ground, config, message, brings, takes } in ROWS {
+        let (without, with) = (seen(&place, ground, message), seen(&place, &format!("{ground}\n{config}"), message));
         for text in *brings {
             assert!(!without.contains(text) && with.contains(text), "{key} brings {text:?}:\n{with}");
         }

@@ -1,7 +1,7 @@
 //! What a layer sees: the turn. And what it writes to: the prompt.
 
 use super::fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Tier};
-use super::session::{Session, Told};
+use super::session::{Session, SessionKey, Told};
 use super::{Diagnostic, Report};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId, Skills};
 use crate::text::TextChange;
@@ -151,6 +151,8 @@ pub struct Turn {
     pub conversation: Conversation,
     /// What the host said.
     pub context: Context,
+    /// The conversation, where the host named it or it was recognised; else one of this request alone.
+    pub session: SessionKey,
     /// Which round this is.
     pub round: Round,
     /// The skills in force in this branch, in order of activation.

@@ -234,13 +234,13 @@ fn one_line(text: &str) -> String {
 }
 
 /// A text in its compatible form (NFKC) and folded to lower case, its blanks, hyphens and underlines single spaces, and of each byte whether it stands in a quotation.
-struct Folded {
-    text: String,
+pub(crate) struct Folded {
+    pub(crate) text: String,
     quoted: Vec<bool>,
 }
 
 impl Folded {
-    fn of(source: &str) -> Self {
+    pub(crate) fn of(source: &str) -> Self {
         let mut folded = Self { text: String::with_capacity(source.len()), quoted: Vec::with_capacity(source.len()) };
         let mut in_fence = false;
         for line in source.split_inclusive('\n') {
@@ -300,7 +300,7 @@ impl Folded {
 }
 
 /// Scripts that write no spaces between words.
-fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

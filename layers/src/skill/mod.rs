@@ -19,6 +19,7 @@ pub use compact::{Part, Seldom, TextMap};
 pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
 pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
+pub(crate) use matching::{Folded, is_unspaced};
 pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};
 pub use model::{
     ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,

@@ -17,6 +17,7 @@ pub const BLOCKS: &[&str] = &[
     "instructions",
     "repository_context",
     "repository_invariants",
+    "relevant_invariants",
     "user_authority",
     "current_datetime",
     "execution_environment",

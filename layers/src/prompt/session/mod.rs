@@ -4,6 +4,7 @@ mod entry;
 mod event;
 mod evict;
 mod journal;
+mod key;
 mod places;
 mod said;
 mod settle;
@@ -17,6 +18,7 @@ pub(crate) use entry::Told;
 pub use event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText};
 pub(crate) use journal::Commit;
 pub use journal::{Appending, EventSink, JournalError, LoadingEvents, ReplayError, SessionJournal};
+pub use key::SessionKey;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;
@@ -185,7 +187,9 @@ impl Session {
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate, is_named }, opened)
+        let session = self.key();
+        let active = active.into_vec();
+        (Turn { conversation, context, session, round, active, skills, told, inherited, may_activate, is_named }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
