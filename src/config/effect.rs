@@ -4,16 +4,8 @@ use super::values::Values;
 use crate::layers::Diagnostic;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &[
-    "skills.matching.patterns",
-    "skills.tool",
-    "skills.code",
-    "skills.preview_max_chars",
-    "context.placement",
-    "context.cache_marks",
-    "budget",
-    "proxy",
-];
+const WITHOUT_EFFECT: &[&str] =
+    &["skills.matching.patterns", "skills.tool", "skills.code", "skills.preview_max_chars", "context.cache_marks", "budget", "proxy"];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {

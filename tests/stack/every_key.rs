@@ -61,6 +61,7 @@ const ROWS: &[Row] = &[
     row("system_prompt.repository_invariants_max_chars", "system_prompt.repository_invariants_max_chars = 150", &["`repository_invariants` was cut"], &["Invariant 39."]),
     row("system_prompt.git_status_max_chars", "system_prompt.git_status_max_chars = 60", &["`dynamic_repository_context` was cut"], &["?? new-file"]),
     row("system_prompt.agent_suffix", "system_prompt.agent_suffix = 'SUFFIX'", &["<agent_suffix>\nSUFFIX"], &[]),
+    row("context.placement", "context.placement = 'front'", &["</skill>\n\n<context origin=\"host\">"], &[]),
     row("context.repository_text", "context.repository_text = 'context'", &["<context origin=\"repository\">\n<repository_invariants"], &[]),
     row("invariants.enabled", "invariants.enabled = false", &[], &["<repository_invariants"]),
     Row { message: ON_INVARIANTS, ..row("invariants.mode", "invariants.mode = 'relevant'", &["<relevant_invariants"], &["<repository_invariants"]) },

@@ -26,6 +26,6 @@ pub use session::{
     AnchorKey, AnchoredText, Appending, Beginning, EventSink, ForgottenPlaces, JournalError, LoadingEvents, NamedHistory, Opening,
     ReplayError, Revisit, Session, SessionEvent, SessionJournal, SessionKey, SystemText,
 };
-pub use settings::{RepositoryText, Sessions, Settings};
+pub use settings::{RepositoryText, Sessions, Settings, TextPlacement};
 pub use stack::{Parts, PerCall, PromptStack};
 pub use turn::{Context, Contribute, Host, Prompt, Purpose, Round, Turn};

@@ -22,6 +22,21 @@ pub enum RepositoryText {
     Context,
 }
 
+/// Where text that comes or changes behind a session's start stands, and how long it is kept (`context.placement`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TextPlacement {
+    /// Behind the newest message, and put back there in later requests: the cached prefix stays.
+    #[default]
+    Append,
+    /// Behind the newest message, and only the newest turn's is kept: fewer tokens, and what followed the turn before is read anew. Facts are said
+    /// whole each turn, and bodies of skills are read anew.
+    Latest,
+    /// In the system prompt, which is another one whenever there is something to say: for models that heed nothing else.
+    Front,
+}
+
 /// Finds the conversation that a request without a session belongs to.
 pub trait Sessions: Send + Sync {
     /// The session of a conversation, as its messages and the host's words about the caller tell it; a new one where none fits.
@@ -50,6 +65,7 @@ pub struct Settings {
     pub(crate) sessions: Option<Arc<dyn Sessions>>,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) repository_text: RepositoryText,
+    pub(crate) placement: TextPlacement,
     pub(crate) context: Context,
     pub(crate) is_per_call: bool,
     pub(crate) preview_max_chars: usize,
@@ -64,6 +80,7 @@ impl Default for Settings {
             sessions: None,
             counter: Arc::new(EstimatedTokens),
             repository_text: RepositoryText::default(),
+            placement: TextPlacement::default(),
             context: Context::default(),
             is_per_call: false,
             preview_max_chars: 2000,
@@ -96,6 +113,11 @@ impl Settings {
     /// Characters of a skill's body that the event of its loading shows (`skills.preview_max_chars`); 2,000 unless told otherwise.
     pub fn preview_max_chars(mut self, max: NonZeroUsize) -> Self {
         self.preview_max_chars = max.get();
+        self
+    }
+    /// Where text stands that comes or changes behind a session's start.
+    pub fn placement(mut self, placement: TextPlacement) -> Self {
+        self.placement = placement;
         self
     }
     /// What the host says of every request of a stack that is bound to one conversation.

@@ -3,6 +3,7 @@
 use super::tool_output::ToolOutputBound;
 use super::{GAP, Spot};
 use crate::text::TextChange;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,6 +60,8 @@ pub struct SystemEdit {
     pub text: Arc<str>,
     /// Where it is a message of its own: as `developer`, because the caller spoke so when the conversation began.
     pub as_developer: bool,
+    /// Texts of later turns that stand behind it, where all of ours stands in front.
+    pub said: Vec<Arc<str>>,
     /// Former ones, taken off the front of what a caller kept.
     pub former: Vec<Arc<str>>,
 }
@@ -66,7 +69,15 @@ pub struct SystemEdit {
 impl SystemEdit {
     /// Adds nothing and takes nothing off.
     pub fn is_nothing(&self) -> bool {
-        self.text.is_empty() && self.former.is_empty()
+        self.text.is_empty() && self.said.is_empty() && self.former.is_empty()
+    }
+    /// All of ours, in one string.
+    pub fn ours(&self) -> Cow<'_, str> {
+        if self.said.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        let all = std::iter::once(&self.text).chain(&self.said).map(|text| &**text).filter(|text| !text.is_empty());
+        Cow::Owned(all.collect::<Vec<_>>().join(GAP))
     }
     /// The caller's own words of a text that may begin with ours. The longest of ours that it begins with is ours: one may begin with another.
     pub fn callers<'a>(&self, text: &'a str) -> &'a str {
@@ -75,12 +86,18 @@ impl SystemEdit {
             let rest = text.strip_prefix(&**ours)?;
             if rest.is_empty() { Some(rest) } else { rest.strip_prefix(GAP) }
         });
-        behind.min_by_key(|rest| rest.len()).unwrap_or(text)
+        let rest = behind.min_by_key(|rest| rest.len()).unwrap_or(text);
+        // Of the texts of later turns a caller may have kept the first ones.
+        self.said.iter().fold(rest, |rest, said| match rest.strip_prefix(&**said) {
+            Some("") => "",
+            Some(behind) => behind.strip_prefix(GAP).unwrap_or(rest),
+            None => rest,
+        })
     }
     /// Ours, then the caller's, in one string.
     pub fn in_front_of(&self, text: &str) -> String {
         let callers = self.callers(text);
-        match (&*self.text, callers) {
+        match (&*self.ours(), callers) {
             ("", callers) => callers.to_owned(),
             (ours, "") => ours.to_owned(),
             (ours, callers) => [ours, callers].join(GAP),
@@ -129,7 +146,7 @@ mod tests {
 
     #[test]
     fn our_system_text_comes_off_the_front_once_and_the_callers_stays_whole() {
-        let system = SystemEdit { text: "NEW".into(), as_developer: false, former: vec!["OLD".into()] };
+        let system = SystemEdit { text: "NEW".into(), former: vec!["OLD".into()], ..SystemEdit::default() };
         for (given, sent) in [
             ("", "NEW"),
             ("HOST", "NEW\n\nHOST"),
@@ -142,5 +159,15 @@ mod tests {
         ] {
             assert_eq!(system.in_front_of(given), sent);
         }
+    }
+
+    #[test]
+    fn so_do_the_texts_of_later_turns_as_many_as_stand_there() {
+        let system = SystemEdit { text: "NEW".into(), said: vec!["1".into(), "2".into()], ..SystemEdit::default() };
+        for given in ["", "NEW", "NEW\n\n1", "NEW\n\n1\n\n2"] {
+            assert_eq!(system.in_front_of(given), "NEW\n\n1\n\n2");
+        }
+        assert_eq!(system.in_front_of("NEW\n\n1\n\nHOST"), "NEW\n\n1\n\n2\n\nHOST");
+        assert_eq!(system.in_front_of("NEW\n\n12"), "NEW\n\n1\n\n2\n\n12");
     }
 }

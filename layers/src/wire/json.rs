@@ -67,22 +67,23 @@ impl Parts {
             Value::String(text) if !text.is_empty() => vec![self.text(&text)],
             _ => Vec::new(),
         };
+        let ours = system.ours();
         if let Some(Value::String(first)) = parts.first_mut().and_then(|part| part.get_mut("text")) {
             let callers = system.callers(first);
             if callers.is_empty() && !first.is_empty() {
-                if system.text.is_empty() {
+                if ours.is_empty() {
                     parts.remove(0);
                 } else {
                     // The caller may have put a mark on it, which stays.
-                    system.text.as_ref().clone_into(first);
+                    ours.as_ref().clone_into(first);
                 }
                 return parts.into();
             } else if callers.len() < first.len() {
                 *first = callers.to_owned();
             }
         }
-        if !system.text.is_empty() {
-            parts.insert(0, self.text(&system.text));
+        if !ours.is_empty() {
+            parts.insert(0, self.text(&ours));
         }
         parts.into()
     }
@@ -252,10 +253,10 @@ pub(super) fn write_messages(
     messages.reserve(old.len() + 2);
     if let Some(system) = &edits.system
         && !old.first().is_some_and(is_system)
-        && !system.text.is_empty()
+        && !system.ours().is_empty()
     {
         let role = if system.as_developer { "developer" } else { "system" };
-        messages.push(serde_json::json!({"role": role, "content": &*system.text}));
+        messages.push(serde_json::json!({"role": role, "content": &*system.ours()}));
     }
     for (at, mut message) in old.into_iter().enumerate() {
         if at == 0
@@ -264,7 +265,7 @@ pub(super) fn write_messages(
         {
             *content = match content.take() {
                 Value::String(text) => system.in_front_of(&text).into(),
-                Value::Null => (&*system.text).into(),
+                Value::Null => (&*system.ours()).into(),
                 list => parts.system(list, system),
             };
         }

@@ -20,7 +20,7 @@ pub use skills::{CodeSkills, CompatibleSystem, DisabledSkills, RoutingRule, Skil
 pub use system_prompt::{Sections, SystemPrompt, SystemPromptMode};
 
 use super::keys::DEFAULTS;
-use crate::layers::RepositoryText;
+use crate::layers::{RepositoryText, TextPlacement};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -107,26 +107,13 @@ default_from_the_table! {
 #[non_exhaustive]
 pub struct Context {
     /// Where text of later rounds stands, and how long it is kept.
-    pub placement: Placement,
+    pub placement: TextPlacement,
     /// Where the repository's own text stands at a session's start.
     pub repository_text: RepositoryText,
     /// Whether the provider's cache marks are set.
     pub cache_marks: bool,
     /// How many conversations without an id are known at the same time.
     pub unnamed_sessions: NonZeroUsize,
-}
-
-/// `context.placement`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Placement {
-    /// At the tail, and put back at the same place in later requests.
-    Append,
-    /// At the tail; only the newest turn's text is kept.
-    Latest,
-    /// All of it in the system prompt.
-    Front,
 }
 
 /// `[budget]`: targets, not limits.

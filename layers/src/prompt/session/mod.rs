@@ -183,7 +183,9 @@ impl Session {
         // A compacted history may hold nothing of its branch; the last request says which it was.
         let from = if round == Round::Compacted { state.last() } else { held };
         let (inherited, active) = (state.active_at(from), state.in_force(from));
-        let told = state.told(held, &conversation);
+        // What stands at a place already is part of its own turn.
+        let is_new_turn = matches!(round, Round::User | Round::Compacted);
+        let told = state.told(held, &conversation, settings.placement, is_new_turn);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);

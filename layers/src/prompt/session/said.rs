@@ -7,7 +7,7 @@ use super::places::{BLOCK_END, BLOCK_START};
 use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
-use crate::prompt::{Diagnostic, RepositoryText, Settings, Turn};
+use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix, shorten};
 use crate::wire::{Role, ToolOutputBound};
@@ -148,7 +148,8 @@ impl Said<'_> {
         let mut entry =
             NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active, activated };
         if opened.tail_takes_text {
-            let told = state.told(parent, &turn.conversation);
+            let is_new_turn = turn.round != Round::Tool;
+            let told = state.told(parent, &turn.conversation, self.settings.placement, is_new_turn);
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             // A skill whose body does not fit does not come into force, and is not tried again and again.
             for skill in self.refused.iter().filter_map(|id| SkillId::new(id.strip_prefix(ACTIVE_SKILL)?).ok()) {

@@ -8,7 +8,7 @@ use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
 use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
-use crate::prompt::{Diagnostic, Purpose, Round, Settings, Turn};
+use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::ExecutionOptions;
 use crate::wire::{Append, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,10 +53,20 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         }
     }
     let newest = state.newest(&opened.places).or(opened.seed);
-    let (appends, mut texts) = put_back(state, turn, &opened.places, settled);
+    let (mut appends, mut texts) = put_back(state, turn, &opened.places, settled, settings.placement);
     if turn.context.purpose != Purpose::SamePrefix {
         state.touch(newest);
         state.evict();
+    }
+    let is_in_front = settings.placement == TextPlacement::Front && !turn.conversation.system_is_held;
+    let in_front: Vec<Arc<str>> =
+        if is_in_front { std::mem::take(&mut appends).into_iter().map(|append| append.text).collect() } else { Vec::new() };
+    if is_in_front {
+        texts.iter_mut().for_each(|text| text.placement = Placement::System);
+    }
+    if settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some() {
+        let message = "`context.placement` rewrites what was sent: from there on the provider reads this request anew";
+        said.diagnostics.push(Diagnostic::note("prefix-rewritten", message));
     }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
     let (mut described_tools, mut cut_outputs) = (Vec::new(), Vec::new());
@@ -77,12 +87,19 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     }
     let mut system_hash = None;
     if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
-        edits.system =
-            Some(SystemEdit { text: system.text.clone(), as_developer: system.as_developer, former: state.former_systems.clone() });
+        let edit = SystemEdit {
+            text: system.text.clone(),
+            as_developer: system.as_developer,
+            said: in_front,
+            former: state.former_systems.clone(),
+        };
+        if !edit.is_nothing() {
+            system_hash = Some(ContentHash::of(&edit.ours())).filter(|_| !edit.ours().is_empty());
+        }
+        edits.system = Some(edit);
         if !system.text.is_empty() {
             let is_new = turn.round == Round::Start;
             let (text, fragments) = (system.text.clone(), system.fragments.clone());
-            system_hash = Some(ContentHash::of(&text));
             texts.insert(0, RenderedText { placement: Placement::System, is_new, text, fragments });
         }
     }
@@ -106,8 +123,8 @@ fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.
-fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool) -> (Vec<Append>, Vec<RenderedText>) {
-    let mut branch = state.branch(state.newest(places)).peekable();
+fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool, placement: TextPlacement) -> (Vec<Append>, Vec<RenderedText>) {
+    let mut branch = state.shown(state.newest(places), placement, false).peekable();
     let (mut appends, mut texts) = (Vec::new(), Vec::new());
     // Both run from the newest back, and a branch's entries stand in the order of its places.
     for (n, place) in places.iter().enumerate().rev() {

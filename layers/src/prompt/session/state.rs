@@ -7,8 +7,9 @@ use super::entry::{Entry, NewEntry, System, Told, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
-use crate::prompt::{Context, Purpose, Round};
+use crate::prompt::{Context, Purpose, Round, TextPlacement};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
+use crate::skill_activation::SKILL_SUGGESTION;
 use crate::wire::{Conversation, HeldHistory, Role};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
@@ -262,11 +263,32 @@ impl State {
         let with = |anchor: Anchor| self.entries.get(&anchor).map(|entry| (anchor, entry));
         std::iter::successors(newest.and_then(with), move |(_, entry)| entry.parent.and_then(with))
     }
+    /// The entries whose texts a request shows, newest first: of those that it goes on from all, or those of its turn alone. `is_new_turn` where the
+    /// request brings a message of the user's behind them.
+    pub(super) fn shown(
+        &self,
+        newest: Option<Anchor>,
+        placement: TextPlacement,
+        is_new_turn: bool,
+    ) -> impl Iterator<Item = (Anchor, &Entry)> {
+        let mut is_over = placement == TextPlacement::Latest && is_new_turn;
+        self.branch(newest).take_while(move |(_, entry)| {
+            let is_shown = !is_over;
+            is_over |= placement == TextPlacement::Latest && entry.role == Role::User;
+            is_shown
+        })
+    }
     /// What a branch was told, as a request in this format shows it.
-    pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation) -> Told {
+    pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation, placement: TextPlacement, is_new_turn: bool) -> Told {
         let mut told = Values::new();
-        for (_, entry) in self.branch(newest).filter(|(_, entry)| entry.stands_in(conversation)) {
+        for (_, entry) in self.shown(newest, placement, is_new_turn).filter(|(_, entry)| entry.stands_in(conversation)) {
             for (id, value) in &entry.values {
+                told.entry(id.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        // A suggestion is made once in a branch, whether it still stands there or not.
+        if placement == TextPlacement::Latest {
+            for (id, value) in self.branch(newest).flat_map(|(_, entry)| &entry.values).filter(|(id, _)| id.starts_with(SKILL_SUGGESTION)) {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
