@@ -7,6 +7,7 @@ use crate::layers::invariant::{CatalogSource, InvariantSelector, SelectByWords};
 use crate::layers::profile::ModelProfiles;
 use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
 use crate::layers::text::Limit;
+use crate::layers::wire::CacheMinimums;
 use crate::layers::{
     ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
     SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
@@ -128,6 +129,7 @@ impl Assembly {
             .sessions(self.sessions.clone())
             .repository_text(self.config.context.repository_text)
             .placement(self.config.context.placement)
+            .cache_marks(self.config.context.cache_marks.then(CacheMinimums::default))
     }
     /// The base prompt: `system_prompt.mode`, `.text`; with the profiles of `prompt_profile`, unless `sections.model_profile` is off.
     pub fn system_prompt(&self) -> SystemPromptLayer {

@@ -4,6 +4,8 @@ mod common;
 
 #[path = "claims/branches.rs"]
 mod branches;
+#[path = "claims/cache.rs"]
+mod cache;
 #[path = "claims/foreign.rs"]
 mod foreign;
 #[path = "claims/formats.rs"]

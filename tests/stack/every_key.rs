@@ -62,6 +62,7 @@ const ROWS: &[Row] = &[
     row("system_prompt.git_status_max_chars", "system_prompt.git_status_max_chars = 60", &["`dynamic_repository_context` was cut"], &["?? new-file"]),
     row("system_prompt.agent_suffix", "system_prompt.agent_suffix = 'SUFFIX'", &["<agent_suffix>\nSUFFIX"], &[]),
     row("context.placement", "context.placement = 'front'", &["</skill>\n\n<context origin=\"host\">"], &[]),
+    row("context.cache_marks", "context.cache_marks = false", &[], &["prompt_cache_key"]),
     row("context.repository_text", "context.repository_text = 'context'", &["<context origin=\"repository\">\n<repository_invariants"], &[]),
     row("invariants.enabled", "invariants.enabled = false", &[], &["<repository_invariants"]),
     Row { message: ON_INVARIANTS, ..row("invariants.mode", "invariants.mode = 'relevant'", &["<relevant_invariants"], &["<repository_invariants"]) },
@@ -176,7 +177,10 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
-        Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            texts.push(name.clone());
+            collect(value, texts);
+        }),
         _ => {}
     }
 }

@@ -22,6 +22,7 @@ pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier
 pub use manifest::{ContentHash, CutOutput, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
+pub(crate) use session::BLOCK_START;
 pub use session::{
     AnchorKey, AnchoredText, Appending, Beginning, EventSink, ForgottenPlaces, JournalError, LoadingEvents, NamedHistory, Opening,
     ReplayError, Revisit, Session, SessionEvent, SessionJournal, SessionKey, SystemText,

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::{Context, Tier};
 use crate::skill::{SkillRegistry, Skills};
 use crate::text::{EstimatedTokens, TokenCounter};
-use crate::wire::Conversation;
+use crate::wire::{CacheMinimums, Conversation};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -66,6 +66,8 @@ pub struct Settings {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) repository_text: RepositoryText,
     pub(crate) placement: TextPlacement,
+    /// `None`: no marks.
+    pub(crate) cache_minimums: Option<Arc<CacheMinimums>>,
     pub(crate) context: Context,
     pub(crate) is_per_call: bool,
     pub(crate) preview_max_chars: usize,
@@ -81,6 +83,7 @@ impl Default for Settings {
             counter: Arc::new(EstimatedTokens),
             repository_text: RepositoryText::default(),
             placement: TextPlacement::default(),
+            cache_minimums: Some(Arc::default()),
             context: Context::default(),
             is_per_call: false,
             preview_max_chars: 2000,
@@ -113,6 +116,11 @@ impl Settings {
     /// Characters of a skill's body that the event of its loading shows (`skills.preview_max_chars`); 2,000 unless told otherwise.
     pub fn preview_max_chars(mut self, max: NonZeroUsize) -> Self {
         self.preview_max_chars = max.get();
+        self
+    }
+    /// Tells providers which prefixes are worth keeping, where models keep them from so many tokens on (`context.cache_marks`); `None` tells nothing.
+    pub fn cache_marks(mut self, minimums: Option<CacheMinimums>) -> Self {
+        self.cache_minimums = minimums.map(Arc::new);
         self
     }
     /// Where text stands that comes or changes behind a session's start.

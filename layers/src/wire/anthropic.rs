@@ -8,7 +8,8 @@
 
 use super::json::{self, PartKind, Parts};
 use super::tool_output::result_chars;
-use super::{Conversation, Edits, Role, Spot, Wire};
+use super::{Conversation, Edits, GAP, Role, Spot, SystemEdit, Wire};
+use crate::prompt::BLOCK_START;
 use serde_json::Value;
 
 /// Anthropic Messages.
@@ -32,6 +33,46 @@ fn is_result(block: &Value) -> bool {
 /// The caller's own tool: those of the provider take no description.
 fn is_the_callers(tool: &Value) -> bool {
     matches!(json::text(tool, "type"), "" | "custom")
+}
+
+/// Whether a system block is ours, or one of the two that ours may be split into.
+fn is_part_of(text: &str, system: &SystemEdit) -> bool {
+    let ours = system.ours();
+    let all = [&*ours].into_iter().chain(system.former.iter().map(|former| &**former));
+    !text.is_empty()
+        && all.into_iter().any(|ours| ours.strip_prefix(text).is_some_and(is_end) || ours.strip_suffix(text).is_some_and(is_beginning))
+}
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(GAP)
+}
+fn is_beginning(rest: &str) -> bool {
+    rest.is_empty() || rest.ends_with(GAP)
+}
+
+/// Our system text in front of the caller's, in two blocks where only the first is the same for every conversation.
+fn system_blocks(callers: Value, system: &SystemEdit, stable: usize) -> Value {
+    let mut blocks = callers;
+    // What a caller kept may be split already.
+    if let Value::Array(kept) = &mut blocks
+        && let [first, second, ..] = kept.as_slice()
+    {
+        let joined = [json::text(first, "text"), json::text(second, "text")].join(GAP);
+        if joined == *system.ours() || system.former.iter().any(|former| **former == *joined) {
+            kept[0]["text"] = joined.into();
+            kept.remove(1);
+        }
+    }
+    let mut blocks = PARTS.system(blocks, system);
+    if let Value::Array(blocks) = &mut blocks
+        && let Some(text) = blocks.first().map(|first| json::text(first, "text").to_owned())
+        && text == *system.ours()
+        && let Some((stable, rest)) = text.split_at_checked(stable)
+        && let Some(rest) = rest.strip_prefix(GAP).filter(|_| !stable.is_empty())
+    {
+        blocks[0]["text"] = stable.into();
+        blocks.insert(1, PARTS.text(rest));
+    }
+    blocks
 }
 
 impl Wire<Value> for Anthropic {
@@ -65,9 +106,12 @@ impl Wire<Value> for Anthropic {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        let is_ours = |text: &str| text.starts_with(BLOCK_START) || edits.system.as_ref().is_some_and(|system| is_part_of(text, system));
+        let marks = edits.cache.as_ref().filter(|marks| marks.unmark(&mut request, is_ours));
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
+            let stable = edits.cache.as_ref().map_or(0, |marks| marks.first_block(&request));
             let callers = request.get_mut("system").map(Value::take).unwrap_or_default();
-            request["system"] = PARTS.system(callers, system);
+            request["system"] = system_blocks(callers, system, stable);
         }
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         if let Some(Value::Array(messages)) = request.get_mut("messages") {
@@ -81,6 +125,9 @@ impl Wire<Value> for Anthropic {
                 }
                 PARTS.edit(&mut message["content"], at, edits, false);
             }
+        }
+        if let Some(marks) = marks {
+            marks.mark(&mut request);
         }
         request
     }

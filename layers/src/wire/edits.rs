@@ -1,5 +1,6 @@
 //! What Render asks of a wire. Positions are those of the request as it was read.
 
+use super::cache::CacheMarks;
 use super::tool_output::ToolOutputBound;
 use super::{GAP, Spot};
 use crate::text::TextChange;
@@ -119,6 +120,8 @@ pub struct Edits {
     pub tool_descriptions: Arc<BTreeMap<String, TextChange>>,
     /// How much of each tool result is sent.
     pub tool_output: Option<ToolOutputBound>,
+    /// Where the provider is told that a prefix is worth keeping; `None`: nowhere.
+    pub cache: Option<CacheMarks>,
 }
 
 impl Edits {

@@ -5,6 +5,7 @@
 //! system prompt in front.
 
 mod anthropic;
+mod cache;
 mod conversation;
 mod edits;
 mod format;
@@ -16,6 +17,7 @@ mod openai_responses;
 mod tool_output;
 
 pub use anthropic::Anthropic;
+pub use cache::{CacheMarks, CacheMinimums};
 pub use conversation::{Conversation, HeldHistory, Message, Part, Role, Spot, ToolCall};
 pub use edits::{Append, Edits, Removal, SystemEdit};
 pub use format::{Format, UnknownFormat};

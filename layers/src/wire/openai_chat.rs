@@ -91,6 +91,9 @@ impl Wire<Value> for OpenAiChat {
             }
         };
         json::write_messages(&mut request, edits, &PARTS, edit, |text| json!({"role": "user", "content": text}));
+        if let Some(marks) = &edits.cache {
+            marks.set_key(&mut request);
+        }
         request
     }
 }

@@ -147,6 +147,9 @@ impl Wire<Value> for OpenAiResponses {
             }
             _ => {}
         }
+        if let Some(marks) = &edits.cache {
+            marks.set_key(&mut request);
+        }
         request
     }
 }

@@ -53,6 +53,9 @@ pub(super) struct System {
     pub(super) text: Arc<str>,
     #[serde(default)]
     pub(super) as_developer: bool,
+    /// Bytes of the text that are the same for every conversation with this configuration.
+    #[serde(default)]
+    pub(super) stable: usize,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
     /// What becomes of the caller's tools, and of what they print.

@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::event::{ForgottenPlaces, SessionEvent};
 use super::places::{Anchor, BLOCK_END, BLOCK_START};
 use super::state::State;
-use crate::prompt::fragment::{ACTIVE_SKILL, Trust};
+use crate::prompt::fragment::{ACTIVE_SKILL, Tier, Trust};
 use crate::prompt::manifest::RenderedFragment;
 use crate::skill::{ACTIVE_SKILLS, SkillId};
 use crate::text::GAP;
@@ -76,6 +76,7 @@ impl State {
         }
         if let Some(system) = self.system.as_mut().filter(|system| system.fragments.iter().any(|fragment| fragment.id == id)) {
             let (text, fragments) = without(&system.text, &system.fragments, &id);
+            system.stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(|f| f.offset + f.bytes).max().unwrap_or_default();
             let former = std::mem::replace(&mut system.text, text.into());
             system.fragments = fragments.into();
             system.values.remove(&*id);

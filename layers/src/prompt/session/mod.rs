@@ -19,6 +19,7 @@ pub use event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit,
 pub(crate) use journal::Commit;
 pub use journal::{Appending, EventSink, JournalError, LoadingEvents, ReplayError, SessionJournal};
 pub use key::SessionKey;
+pub(crate) use places::BLOCK_START;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
 use state::State;

@@ -95,6 +95,10 @@ impl AnchorKey {
     pub(crate) fn named(&self, name: &str) -> Anchor {
         Anchor(self.digest((b'n', name)))
     }
+    /// A name by which others may know it.
+    pub(crate) fn public_name(&self) -> String {
+        format!("{:032x}", self.digest(b'k'))
+    }
     /// How `conversation` may have begun: as it stands, then without what may be a text of ours in its first message. Empty without a place.
     #[must_use]
     pub fn openings(&self, conversation: &Conversation) -> Vec<Opening> {

@@ -68,6 +68,7 @@ impl Said<'_> {
         first.sort_by_key(|f| f.tier);
         self.share_out(&first, &Told::default());
         let (mut text, mut rendered, mut values) = (String::new(), Vec::new(), Values::new());
+        let mut stable = 0;
         for fragment in first {
             let value = fragment.value();
             let fitted = fragment.text.fit(&self.room(self.limit(fragment)));
@@ -78,12 +79,15 @@ impl Said<'_> {
             self.loads(&piece);
             rendered.push(self.rendered(&piece, &piece.text, text.len()));
             text.push_str(&piece.text);
+            if fragment.tier == Tier::Stable {
+                stable = text.len();
+            }
             self.takes_effect(fragment, turn);
             values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
         }
         let as_developer = turn.conversation.speaks_as_developer;
         let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text: text.into(), as_developer, fragments: rendered.into(), values, tool_descriptions, tool_output }
+        System { text: text.into(), as_developer, stable, fragments: rendered.into(), values, tool_descriptions, tool_output }
     }
 
     /// All changes of the descriptions of tools, for tools too that a later request may bring.

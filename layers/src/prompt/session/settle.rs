@@ -10,7 +10,7 @@ use crate::prompt::fragment::{Entry, Fragment};
 use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::ExecutionOptions;
-use crate::wire::{Append, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -76,6 +76,9 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
         cut_outputs = tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default();
     }
+    if let Some(minimums) = &settings.cache_minimums {
+        edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
+    }
     for skill in std::mem::take(&mut state.purged) {
         let message = format!("the body of `{skill}` was taken out of what had been sent: the cached prefix ends there");
         said.diagnostics.push(Diagnostic::warning("prefix-rewritten", message));
@@ -107,6 +110,17 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
     (edits, Manifest { round: turn.round, settled, system_hash, texts, described_tools, cut_outputs, events, execution, diagnostics })
+}
+
+fn cache_marks(state: &State, turn: &Turn, places: &[Place], minimums: &CacheMinimums) -> CacheMarks {
+    let host = &turn.context.host;
+    let ended = places.iter().rev().filter(|place| state.has_entry(place.anchor)).map(|place| place.at);
+    CacheMarks {
+        minimum: minimums.of(host.model.as_deref().or(turn.conversation.model.as_deref())),
+        stable: state.system.as_ref().map_or(0, |system| system.stable),
+        previous: { ended }.nth(1),
+        key: (turn.provider() == Some("openai")).then(|| state.memory.key.public_name()),
+    }
 }
 
 /// Of the layer whose bound stands.
