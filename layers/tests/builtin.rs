@@ -16,3 +16,5 @@ mod profiles;
 mod prompt;
 #[path = "builtin/stage.rs"]
 mod stage;
+#[path = "builtin/suggestion.rs"]
+mod suggestion;

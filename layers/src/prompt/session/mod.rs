@@ -69,6 +69,14 @@ impl Session {
     pub fn deactivate(&self, skill: &SkillId) {
         self.lock().deactivate(skill);
     }
+    /// The user takes up a suggestion: the skill comes into force as by [`activate`](Self::activate), and is not held to be dismissed any more.
+    pub fn accept_suggestion(&self, skill: SkillId) {
+        self.lock().accept_suggestion(skill);
+    }
+    /// The user wants no suggestion of this skill: words neither suggest it nor bring it into force in this conversation.
+    pub fn dismiss_suggestion(&self, skill: SkillId) {
+        self.lock().dismissed.insert(skill);
+    }
     /// The skills that the host activated, in order.
     pub fn active_by_host(&self) -> Vec<ActiveSkill> {
         self.lock().active_by_host().to_vec()
@@ -119,7 +127,20 @@ impl Session {
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
-        (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate }, opened)
+        (
+            Turn {
+                conversation,
+                context,
+                round,
+                active: active.into_vec(),
+                skills,
+                told,
+                inherited,
+                dismissed: state.dismissed.clone(),
+                may_activate,
+            },
+            opened,
+        )
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

@@ -6,9 +6,9 @@
 use super::entry::{Entry, NewEntry, System, Told, Values};
 use super::places::{Anchor, AnchorKey, Memory, Place};
 use crate::prompt::{Context, Purpose, Round};
-use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
+use crate::skill::{ActiveSkill, ActiveSkills, SkillActivationMode, SkillId};
 use crate::wire::{Conversation, HeldHistory, Role};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 /// Former system prompts that are still taken off what a caller kept.
@@ -45,6 +45,8 @@ pub(super) struct State {
     words: u64,
     /// Switched off while requests may be under way that still count on it.
     switched_off: HashMap<SkillId, u64>,
+    /// Not to be suggested any more.
+    pub(super) dismissed: BTreeSet<SkillId>,
     /// Where histories stand that the provider holds, the oldest first.
     bookmarks: Vec<Held>,
     values: HashMap<u64, Vec<Weak<str>>>,
@@ -66,6 +68,7 @@ impl State {
             activated: HashMap::new(),
             words: 0,
             switched_off: HashMap::new(),
+            dismissed: BTreeSet::new(),
             bookmarks: Vec::new(),
             values: HashMap::new(),
             max_places,
@@ -80,6 +83,10 @@ impl State {
         self.words += 1;
         self.activated.insert(skill.id.clone(), self.words);
         self.by_host.put(skill);
+    }
+    pub(super) fn accept_suggestion(&mut self, skill: SkillId) {
+        self.dismissed.remove(&skill);
+        self.activate(ActiveSkill { id: skill, arguments: None, mode: SkillActivationMode::Suggested });
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
         self.by_host.remove(skill);
