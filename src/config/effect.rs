@@ -5,7 +5,6 @@ use crate::layers::Diagnostic;
 
 /// Keys, or the tables that they stand in.
 const WITHOUT_EFFECT: &[&str] = &[
-    "skills.matching.patterns",
     "skills.tool",
     "skills.code",
     "skills.preview_max_chars",
