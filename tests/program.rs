@@ -5,6 +5,7 @@ mod place;
 mod program {
     mod configuration;
     mod explain;
+    mod matching;
     mod render;
     mod run;
     mod skills;
