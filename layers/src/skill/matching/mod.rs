@@ -36,7 +36,7 @@ pub const MAX_MATCHED_BYTES: usize = 64 * 1024;
 const MAX_MATCHES: usize = 24;
 
 /// By words alone.
-const WORTH_TELLING: f32 = SUGGESTION_THRESHOLD / 8.0;
+const WORTH_TELLING: f32 = SUGGESTION_THRESHOLD / 4.0;
 
 /// What matched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
