@@ -282,6 +282,7 @@ impl From<&config::Skills> for DiscoveryOptions {
             include_resources: skills.prompt.include_resources,
             disabled: skills.disabled.ids.iter().map(ToString::to_string).collect(),
             overrides: skills.overrides.iter().map(|(id, shown)| (id.to_string(), *shown)).collect(),
+            patterns: skills.matching.patterns.iter().map(|(id, patterns)| (id.to_string(), patterns.clone())).collect(),
         }
     }
 }

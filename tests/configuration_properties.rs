@@ -23,6 +23,7 @@ fn valid(kind: &'static Kind) -> BoxedStrategy<toml::Value> {
         Kind::NonZero | Kind::OptionalNonZero => (1..=i64::from(i32::MAX)).prop_map(toml::Value::from).boxed(),
         Kind::OneOf(words) => one_of(words),
         Kind::SkillId => "[a-z]{4,9}".prop_filter("is reserved", |id| id != "active").prop_map(toml::Value::from).boxed(),
+        Kind::Pattern => "[a-z]{1,9}(\\|[a-z]{1,9})?".prop_map(toml::Value::from).boxed(),
         // The one profile that every document here has.
         Kind::ProfileId => one_of(&["base"]),
         Kind::Layer => one_of(&["defaults", "config", "profile:active", "profile:base"]),

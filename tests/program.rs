@@ -6,6 +6,7 @@ mod program {
     mod configuration;
     mod explain;
     mod invariants;
+    mod matching;
     mod render;
     mod run;
     mod skills;

@@ -1,10 +1,17 @@
 //! Skills that the user's words call for: suggested, or brought into force.
 
-use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
-use crate::skill::{self, ActiveSkill, Skill, SkillContextOptions, SkillEvidenceKind, SkillMatch};
+use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::skill::{
+    self, ActiveSkill, HostCommand, MAX_MATCHED_BYTES, SUGGESTION_THRESHOLD, Skill, SkillContextOptions, SkillEvidenceKind, SkillId,
+    SkillMatch, SkillSummary, SkillWords,
+};
+use crate::skill_classifier::{SkillClassifier, SkillQuestion};
 use crate::text::{Block, escape};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tower::Service;
 
 /// What a match brings about (`skills.auto_activate`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -19,22 +26,54 @@ pub enum AutoActivate {
     On,
 }
 
+impl AutoActivate {
+    /// What this match brings about, where it may activate.
+    pub fn effect(self, found: &SkillMatch, skill: &SkillSummary) -> MatchEffect {
+        let activates = match self {
+            Self::Off => return MatchEffect::Nothing,
+            Self::On => found.is_strong,
+            Self::Suggest => skill.activation.auto_activate && by_pattern(found),
+        };
+        match activates {
+            true => MatchEffect::Activates,
+            false if found.score >= SUGGESTION_THRESHOLD => MatchEffect::Suggests,
+            false => MatchEffect::Nothing,
+        }
+    }
+}
+
+/// What a match brings about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MatchEffect {
+    /// It is too weak, or matching is off.
+    Nothing,
+    /// The skill is suggested to the model, if it is among the surest.
+    Suggests,
+    /// The skill comes into force.
+    Activates,
+}
+
+fn by_pattern(found: &SkillMatch) -> bool {
+    found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Pattern && !evidence.quoted)
+}
+
 /// The id of a skill's suggestion is this and the skill's id.
 pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
-
-/// Weaker matches are not suggested.
-const THRESHOLD: f32 = 0.4;
 
 /// Looks for the skills that the user's newest message speaks of. A suggestion (`Turn`) is made once in a branch; a skill comes into force (`Step`)
 /// only on strong evidence, since a wrong activation is worse than a missed one; a skill that asks for it (`auto_activate`) does so in mode `suggest`
 /// too, when one of its trigger patterns matches. Where the host lets it, a message that begins with `/skill ID` brings that skill into force, with
 /// what follows as its arguments, and `/skill off ID` switches it off.
+///
+/// A skill that the user dismissed is neither suggested nor brought into force by words.
 #[derive(Clone, Debug)]
 pub struct SkillActivationLayer {
     mode: AutoActivate,
     max_suggestions: NonZeroUsize,
     commands: bool,
     options: SkillContextOptions,
+    classifier: Option<SkillClassifier>,
 }
 
 impl Default for SkillActivationLayer {
@@ -48,7 +87,7 @@ impl SkillActivationLayer {
     /// With this effect of a match.
     pub fn new(mode: AutoActivate) -> Self {
         const THREE: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
-        Self { mode, max_suggestions: THREE, commands: false, options: SkillContextOptions::default() }
+        Self { mode, max_suggestions: THREE, commands: false, options: SkillContextOptions::default(), classifier: None }
     }
     /// So many suggestions at a message, at most.
     pub fn max_suggestions(mut self, max: NonZeroUsize) -> Self {
@@ -58,6 +97,15 @@ impl SkillActivationLayer {
     /// Whether `/skill ID ARGS` at the start of the user's message acts (`skills.commands`).
     pub fn commands(mut self, act: bool) -> Self {
         self.commands = act;
+        self
+    }
+    /// Asks this service which skills fit. Its answer, of any number of ids, stands in the place of what words suggest, but for its failures and for
+    /// answers that name no candidate; it activates nothing. The request waits for it: the deadline is in its future.
+    pub fn classifier<S>(mut self, service: S) -> Self
+    where
+        S: Service<SkillQuestion, Response = Vec<SkillId>, Error: std::fmt::Display, Future: Send> + Clone + Send + 'static,
+    {
+        self.classifier = Some(SkillClassifier::new(service));
         self
     }
     /// How bodies stand in the prompt.
@@ -73,14 +121,14 @@ impl SkillActivationLayer {
         }
     }
 
-    fn obey(&self, command: &Command<'_>, turn: &Turn, prompt: &mut Prompt) {
+    fn obey(&self, words: SkillWords<'_>, switches_off: bool, turn: &Turn, prompt: &mut Prompt) {
         if !turn.may_activate() {
             let message = "a command in the first message of a conversation without a session is not obeyed: others may begin alike";
             return prompt.diagnose(Diagnostic::warning("command-ignored", message));
         }
-        let Some((skill, rest)) = command.skill(turn) else { return prompt.diagnose(skill::unknown_skill(command.words)) };
+        let Some((skill, rest)) = words.find(&turn.skills) else { return prompt.diagnose(skill::unknown_skill(words.as_str())) };
         let id = &skill.summary.id;
-        if command.switches_off {
+        if switches_off {
             return prompt.deactivate(id.clone());
         }
         let active = ActiveSkill::explicit(id.clone(), Some(rest).filter(|arguments| !arguments.is_empty()));
@@ -91,11 +139,23 @@ impl SkillActivationLayer {
         }
     }
 
-    fn suggest(&self, matches: &[SkillMatch], turn: &Turn, prompt: &mut Prompt) {
-        let new = matches.iter().filter(|found| found.score >= THRESHOLD && turn.told(&suggestion_id(found)).is_none());
-        for found in new.take(self.max_suggestions.get()) {
-            let Some(skill) = turn.skills.get(found.id.as_str()) else { continue };
-            prompt.add(Tier::Turn, || suggestion(found, skill));
+    fn suggest(&self, matches: &[SkillMatch], text: &str, turn: &Turn, prompt: &mut Prompt) {
+        let is_new = |id: &SkillId| turn.told(&suggestion_id(id)).is_none();
+        let new = matches.iter().filter(|found| found.score >= SUGGESTION_THRESHOLD && is_new(&found.id));
+        let known = new.filter_map(|found| Some(suggestion(&turn.skills.get(found.id.as_str())?.summary, &found.evidence)));
+        let most = self.max_suggestions.get();
+        let by_words: Vec<Fragment> = known.take(most).collect();
+        let Some(classifier) = &self.classifier else {
+            return by_words.into_iter().for_each(|fragment| prompt.add(Tier::Turn, || fragment));
+        };
+        let may_be = |skill: &&Skill| skill.summary.is_for_the_model() && is_open(turn, &skill.summary.id) && is_new(&skill.summary.id);
+        let mut open: BTreeMap<&SkillId, Arc<SkillSummary>> =
+            turn.skills.iter().filter(may_be).map(|skill| (&skill.summary.id, skill.summary.clone())).collect();
+        let likely: Vec<Arc<SkillSummary>> = matches.iter().filter_map(|found| open.remove(&found.id)).collect();
+        let candidates: Arc<[Arc<SkillSummary>]> = likely.into_iter().chain(open.into_values()).collect();
+        if !candidates.is_empty() {
+            let asked = classifier.ask(text.into(), candidates.clone());
+            prompt.add_later(Tier::Turn, || async move { classified(asked.await, &candidates, by_words, most) });
         }
     }
 }
@@ -107,83 +167,82 @@ impl Contribute for SkillActivationLayer {
             return;
         }
         let Some(text) = turn.user_text() else { return };
-        if let Some(command) = Some(&*text).filter(|_| self.commands).and_then(Command::parse) {
-            return self.obey(&command, turn, prompt);
+        match Some(&*text).filter(|_| self.commands).and_then(HostCommand::parse) {
+            Some(HostCommand::Activate(words)) => return self.obey(words, false, turn, prompt),
+            Some(HostCommand::Deactivate(words)) => return self.obey(words, true, turn, prompt),
+            // The host's own, and not about what a skill is for.
+            Some(_) => return,
+            None if self.mode == AutoActivate::Off => return,
+            None => {}
         }
-        if self.mode == AutoActivate::Off {
-            return;
+        if text.len() > MAX_MATCHED_BYTES {
+            let message = format!(
+                "the user's message has {} bytes; skills were looked for in {MAX_MATCHED_BYTES} of them, at its beginning and its end",
+                text.len()
+            );
+            prompt.diagnose(Diagnostic::note("long-message", message));
         }
-        let mut matches = turn.skills.matcher().find(&text);
-        matches.retain(|found| !turn.is_active(found.id.as_str()));
+        let mut matches = turn.skills.matcher().find_with_files(&text, &turn.context.files);
+        matches.retain(|found| is_open(turn, &found.id));
         if turn.may_activate() {
-            let activates = |found: &SkillMatch| match self.mode {
-                AutoActivate::On => found.is_strong,
-                AutoActivate::Suggest | AutoActivate::Off => asks_for_it(found, turn),
-            };
-            let (strong, weak): (Vec<SkillMatch>, Vec<SkillMatch>) = matches.into_iter().partition(activates);
-            let known = strong
-                .iter()
-                .filter_map(|found| Some((turn.skills.get(found.id.as_str())?.clone(), ActiveSkill::automatic(found.id.clone()))));
-            self.activate(known.collect(), turn, prompt);
-            matches = weak;
+            let mut strong = Vec::new();
+            matches.retain(|found| match turn.skills.get(found.id.as_str()) {
+                Some(skill) if self.mode.effect(found, &skill.summary) == MatchEffect::Activates => {
+                    strong.push((skill.clone(), ActiveSkill::automatic(found.id.clone())));
+                    false
+                }
+                known => known.is_some(),
+            });
+            self.activate(strong, turn, prompt);
         }
-        self.suggest(&matches, turn, prompt);
+        self.suggest(&matches, &text, turn, prompt);
     }
 }
 
 impl_tower_layer!(SkillActivationLayer);
 
-/// Whether one of its trigger patterns matched, and the skill says that this activates it even where matches only suggest.
-fn asks_for_it(found: &SkillMatch, turn: &Turn) -> bool {
-    let by_pattern = found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Pattern && !evidence.quoted);
-    by_pattern && turn.skills.get(found.id.as_str()).is_some_and(|skill| skill.summary.activation.auto_activate)
+/// Words may bring it up.
+fn is_open(turn: &Turn, id: &SkillId) -> bool {
+    !turn.is_active(id.as_str()) && !turn.is_dismissed(id)
 }
 
-/// What stands at a message's start, for the stack to act on: `/skill ID ARGS`, or `/skill off ID`.
-#[derive(PartialEq, Eq, Debug)]
-struct Command<'a> {
-    switches_off: bool,
-    /// An id or a name, and what follows it.
-    words: &'a str,
+/// What the classifier answered, in the place of what words suggest; an answer that names skills, and none that it was asked about, is none.
+fn classified(answer: Result<Vec<SkillId>, String>, candidates: &[Arc<SkillSummary>], by_words: Vec<Fragment>, most: usize) -> Vec<Entry> {
+    let words_decide = |reason: String| {
+        let message = format!("the skills' classifier {reason}, so words alone decide");
+        [Entry::from(Diagnostic::warning("classifier-failed", message))].into_iter().chain(by_words.into_iter().map(Entry::from)).collect()
+    };
+    let mut ids = match answer {
+        Ok(ids) => ids,
+        Err(reason) => return words_decide(format!("failed ({})", crate::text::shorten(&reason, 200))),
+    };
+    let named = ids.len();
+    let mut said = std::collections::BTreeSet::new();
+    ids.retain(|id| said.insert(id.clone()));
+    let known = ids.iter().filter_map(|id| candidates.iter().find(|summary| summary.id == *id));
+    let chosen: Vec<Entry> = known.take(most).map(|summary| suggestion(summary, &[]).into()).collect();
+    if chosen.is_empty() && named > 0 { words_decide("named no skill that it was asked about".to_owned()) } else { chosen }
 }
 
-/// No name of a skill has more words.
-const MOST_WORDS: usize = 8;
+fn suggestion_id(id: &SkillId) -> String {
+    format!("{SKILL_SUGGESTION}{id}")
+}
 
-impl<'a> Command<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let words = text.trim_start().strip_prefix("/skill")?.strip_prefix(char::is_whitespace)?.trim();
-        let off = words.strip_prefix("off").filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim);
-        (!words.is_empty()).then_some(Self { switches_off: off.is_some(), words: off.unwrap_or(words) })
+fn suggestion(skill: &SkillSummary, evidence: &[skill::SkillEvidence]) -> Fragment {
+    let mut speaks: Vec<String> = Vec::new();
+    for evidence in evidence.iter().filter(|evidence| evidence.weight > 0.0) {
+        let what = format!("“{}”", escape::text(&evidence.what));
+        // A keyword is a word too.
+        if speaks.len() < 3 && !speaks.iter().any(|said| said.eq_ignore_ascii_case(&what)) {
+            speaks.push(what);
+        }
     }
-    /// The usable skill that the longest beginning of the words names, and the words behind it.
-    fn skill<'t>(&self, turn: &'t Turn) -> Option<(&'t Skill, &'a str)> {
-        let ends = self.words.match_indices(char::is_whitespace).map(|(at, _)| at).take(MOST_WORDS).chain([self.words.len()]);
-        let mut ends: Vec<usize> = ends.collect();
-        ends.reverse();
-        ends.into_iter().find_map(|end| {
-            let (name, rest) = self.words.split_at(end);
-            let skill = turn.skills.find(name).filter(|skill| skill.summary.is_usable() && skill.summary.user_invocable)?;
-            Some((skill, rest.trim()))
-        })
-    }
-}
-
-fn suggestion_id(found: &SkillMatch) -> String {
-    format!("{SKILL_SUGGESTION}{}", found.id)
-}
-
-fn suggestion(found: &SkillMatch, skill: &Skill) -> Fragment {
-    let what: Vec<String> = found.evidence.iter().take(3).map(|evidence| format!("“{}”", escape::text(&evidence.what))).collect();
-    let location = match &*skill.summary.location {
+    let why = if speaks.is_empty() { String::new() } else { format!(", which speaks of {}", speaks.join(", ")) };
+    let location = match &*skill.location {
         "" => String::new(),
         path => format!(" ({})", escape::path(path)),
     };
-    let body = format!(
-        "The skill {}{location} may fit this message, which speaks of {}. Load it if it does.",
-        escape::text(found.id.as_str()),
-        what.join(", ")
-    );
+    let body = format!("The skill {}{location} may fit this message{why}. Load it if it does.", escape::text(skill.id.as_str()));
     let block = Block::new("skill_suggestion", &body);
-    Fragment::new(suggestion_id(found), block).trust(Trust::Skill).source(Source::Skills).suggesting(found.id.clone())
+    Fragment::new(suggestion_id(&skill.id), block).trust(Trust::Skill).source(Source::Skills).suggesting(skill.id.clone())
 }

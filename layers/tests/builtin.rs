@@ -18,3 +18,5 @@ mod profiles;
 mod prompt;
 #[path = "builtin/stage.rs"]
 mod stage;
+#[path = "builtin/suggestion.rs"]
+mod suggestion;

@@ -39,6 +39,8 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// A skill's id.
     SkillId,
+    /// A regular expression. One that is faulty is reported, and matches nothing.
+    Pattern,
     /// A configuration profile's id, compared trimmed and lower-cased.
     ProfileId,
     /// A layer of configuration: `defaults`, `config`, `profile:active` or `profile:ID`.
@@ -108,12 +110,14 @@ impl Kind {
                 _ => format!("\"{}\"", words.join("")),
             },
             Self::SkillId => "a skill's id".into(),
+            Self::Pattern => "a regular expression".into(),
             Self::ProfileId => "the id of a profile of `composition.profiles`".into(),
             Self::Layer => "\"defaults\", \"config\", \"profile:active\" or \"profile:ID\"".into(),
             Self::Path => "a path".into(),
             Self::RoutingRule => "a table `{intent, prefer, avoid}`".into(),
             Self::Array(Self::Text) => "an array of text".into(),
             Self::Array(Self::SkillId) => "an array of skill ids".into(),
+            Self::Array(Self::Pattern) => "an array of regular expressions".into(),
             Self::Array(Self::ProfileId) => "an array of ids of profiles of `composition.profiles`".into(),
             Self::Array(Self::Path) => "an array of paths".into(),
             Self::Array(Self::RoutingRule) => "an array of tables `{intent, prefer, avoid}`".into(),
@@ -123,7 +127,10 @@ impl Kind {
     }
     /// A variable's value is this text as it stands; all other kinds are read as TOML.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text | Self::Form(_) | Self::OneOf(_) | Self::SkillId | Self::ProfileId | Self::Layer | Self::Path)
+        matches!(
+            self,
+            Self::Text | Self::Form(_) | Self::OneOf(_) | Self::SkillId | Self::Pattern | Self::ProfileId | Self::Layer | Self::Path
+        )
     }
 }
 

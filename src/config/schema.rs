@@ -79,7 +79,8 @@ fn described(key: &Key) -> Value {
 fn kind(kind: &Kind) -> Value {
     match kind {
         Kind::Bool => json!({"type": "boolean"}),
-        Kind::Text => json!({"type": "string"}),
+        // Of another dialect than JSON Schema's.
+        Kind::Text | Kind::Pattern => json!({"type": "string"}),
         Kind::Form(form) => json!({"type": "string", "pattern": pattern(*form)}),
         Kind::NonZero | Kind::OptionalNonZero => json!({"type": "integer", "minimum": 1, "maximum": i64::MAX}),
         Kind::OneOf(words) => json!({"enum": words}),

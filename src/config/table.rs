@@ -44,7 +44,7 @@ pub static KEYS: &[Key] = &[
     key("skills.prompt.include_resources", Bool, NO, "The catalog has the names of bundled scripts and references."),
     key("skills.prompt.format", OneOf(&["xml", "lines"]), Some("'xml'"), "The catalog's form; `lines` is one line a skill."),
     key("skills.matching.max_suggestions", NonZero, Some("3"), "Skills suggested in one turn."),
-    key("skills.matching.patterns.ID", TEXTS, EMPTY, "Regular expressions that activate or suggest the skill."),
+    key("skills.matching.patterns.ID", Array(&Kind::Pattern), EMPTY, "Regular expressions that activate or suggest the skill."),
     key("skills.tool.name", In(Form::NotBlank), Some("'skill'"), "The skill tool's name."),
     key("skills.tool.advertise", Bool, NO, "The tool's definition has names and descriptions, frozen with the session."),
     key("skills.code.allow", TEXTS, EMPTY, "Code-backed skills that may run; empty: all."),

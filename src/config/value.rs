@@ -7,7 +7,7 @@ use super::nearest::nearest;
 use super::place::KeyPath;
 use super::text::shown;
 use crate::layers::Diagnostic;
-use crate::layers::skill::SkillId;
+use crate::layers::skill::{SkillId, trigger_pattern_fault};
 use std::path::{Component, PathBuf};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -73,6 +73,13 @@ impl Check<'_> {
     }
 
     fn text(&mut self, kind: &Kind, text: &str, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+        // Matching goes on without it, as it does without a skill's own.
+        if matches!(kind, Kind::Pattern)
+            && let Some(reason) = trigger_pattern_fault(text)
+        {
+            let message = format!("`{path}` has the pattern {}, which is ignored: {reason}", shown(text));
+            self.find(Diagnostic::warning("pattern-ignored", message), &value.span());
+        }
         let as_it_stands = |fits: bool| fits.then(|| text.to_owned());
         let (code, checked) = match kind {
             Kind::OneOf(words) => ("unknown-value", as_it_stands(words.contains(&text))),

@@ -247,9 +247,9 @@ fn is_all_known(found: &[Option<(Vec<Find<'_>>, Arc<Place>)>], known: &Known) ->
         && (0..).zip(files).all(|(order, find)| matches!(find.file, What::Unchanged(at, _) if at == order))
 }
 
-/// Disables and overrides what the options name: by id, else by a name that one skill alone bears.
+/// Disables and overrides what the options name, and gives it further trigger patterns: by id, else by a name that one skill alone bears.
 fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
-    if options.disabled.is_empty() && options.overrides.is_empty() {
+    if options.disabled.is_empty() && options.overrides.is_empty() && options.patterns.is_empty() {
         return;
     }
     let mut winners: BTreeMap<&str, &SkillSummary> = BTreeMap::new();
@@ -265,7 +265,11 @@ fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
     };
     let disabled: Vec<_> = options.disabled.iter().filter_map(|name| bearer(name)).collect();
     let overrides: Vec<(_, SkillVisibility)> = options.overrides.iter().filter_map(|(name, shown)| Some((bearer(name)?, *shown))).collect();
+    let patterns: Vec<(_, &Vec<String>)> = options.patterns.iter().filter_map(|(name, patterns)| Some((bearer(name)?, patterns))).collect();
     for skill in skills {
+        if let Some((_, patterns)) = patterns.iter().find(|(id, _)| *id == skill.summary.id) {
+            Arc::make_mut(&mut skill.summary).activation.trigger_patterns.extend_from_slice(patterns);
+        }
         let shown = overrides.iter().find(|(id, _)| *id == skill.summary.id).map(|(_, shown)| *shown);
         let off = shown == Some(SkillVisibility::Off) || disabled.contains(&skill.summary.id);
         if shown.is_some() || off {

@@ -39,6 +39,8 @@ pub struct DiscoveryOptions {
     pub disabled: BTreeSet<String>,
     /// `skills.overrides`, by id, or by a name that one skill alone bears.
     pub overrides: BTreeMap<String, SkillVisibility>,
+    /// `skills.matching.patterns`, by id, or by a name that one skill alone bears: trigger patterns beside the skill's own.
+    pub patterns: BTreeMap<String, Vec<String>>,
 }
 
 /// 256 KiB are not zero, and the compiler would say so if they were.
@@ -61,6 +63,7 @@ impl Default for DiscoveryOptions {
             include_resources: false,
             disabled: BTreeSet::new(),
             overrides: BTreeMap::new(),
+            patterns: BTreeMap::new(),
         }
     }
 }

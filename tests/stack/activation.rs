@@ -101,3 +101,47 @@ fn a_command_in_the_middle_of_a_conversation_extends_it() {
     assert!(said.new.contains("Body of rusty, now.") && said.system == system);
     assert!(!activates(&talk.call_a_tool()) && !activates(&talk.say("next")), "in force, and told once");
 }
+
+#[test]
+fn patterns_of_the_configuration_activate_or_suggest_as_a_skills_own() {
+    let place = place();
+    let patterns =
+        "matching.patterns.rusty = ['(', 'borrow\\s+check']\nmatching.patterns.tool = ['made by hand']\nmatching.patterns.absent = ['x']";
+    for (mode, text, suggested, activated) in [
+        ("suggest", "the BORROW  checker", true, false),
+        ("on", "the borrow checker", false, true),
+        ("on", "made by hand", false, true),
+        ("off", "the borrow checker", false, false),
+        ("on", "an x", false, false),
+    ] {
+        let said = place.start(&format!("[skills]\nauto_activate = \"{mode}\"\n{patterns}"), text);
+        assert_eq!((suggests(&said), activates(&said)), (suggested, activated), "{mode} {text:?}: {}", said.new);
+    }
+}
+
+#[test]
+fn a_faulty_pattern_of_the_configuration_is_told_with_its_place() {
+    let place = place();
+    let path = place.write("work/bcode.toml", "[skills.matching.patterns]\nrusty = ['ok', '(']\n");
+    let environment = place.environment("");
+    let loaded = tower_prompt::config::load(&environment, &tower_prompt::Workspace::at(place.at("work"))).unwrap();
+    let found: Vec<_> = loaded.findings.iter().map(|found| (&*found.code, found.path.as_deref(), found.line, found.column)).collect();
+    assert_eq!(found, [("pattern-ignored", path.to_str(), Some(2), Some(16))]);
+    assert_eq!(loaded.config.skills.matching.patterns.values().next().unwrap(), &["ok", "("]);
+}
+
+#[test]
+fn words_of_a_description_suggest_a_skill_that_declares_nothing() {
+    let place = Place::new();
+    place.skill("meal-planner", "Plan weekly meals and recipes around allergies, and write the grocery list.", "Body of meals.");
+    place.skill("git-surgery", "Rewrite, split and squash commits; rescue lost work. Not for reviews.", "Body of git.");
+    for (text, suggested) in [
+        ("what can we cook? weekly meals for four, no nuts because of allergies", vec!["skill_suggestion:meal-planner"]),
+        ("squash my last commits", vec!["skill_suggestion:git-surgery"]),
+        ("rename the variable", vec![]),
+    ] {
+        let said = place.start("skills.auto_activate = \"on\"", text);
+        assert_eq!(said.ids_in("skill_suggestion:"), suggested, "{text:?}");
+        assert!(!activates(&said));
+    }
+}

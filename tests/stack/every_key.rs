@@ -53,6 +53,7 @@ const ROWS: &[Row] = &[
     row("skills.prompt.include_locations", "skills.prompt.include_locations = false", &[], &["<location>"]),
     row("skills.prompt.include_resources", "skills.prompt.include_resources = true", &["<scripts>run.sh</scripts>"], &[]),
     row("skills.prompt.format", "skills.prompt.format = 'lines'", &["- plain: Plain skill for plain things."], &["<id>plain</id>"]),
+    row("skills.matching.patterns.ID", "skills.matching.patterns.plain = ['gad+get']", &["The skill plain"], &[]),
     row("skills.matching.max_suggestions", "skills.matching.max_suggestions = 1", &[], &["The skill gadgeteer"]),
     Row { message: "/skill plain x", ..row("skills.commands", "skills.commands = true", &["Body of plain."], &[]) },
     row("system_prompt.mode", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),

@@ -86,6 +86,8 @@ pub struct Context {
     pub scope: Option<String>,
     /// What the host says of the caller.
     pub host: Host,
+    /// Paths that the message is about, such as files that it brings or that are open: skills' file patterns are matched with them.
+    pub files: Vec<String>,
     /// Filled before the inner call.
     pub report: Report,
 }
@@ -109,6 +111,11 @@ impl Context {
     /// Among the conversations of this scope.
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
+        self
+    }
+    /// About these files.
+    pub fn files<P: Into<String>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.files = paths.into_iter().map(Into::into).collect();
         self
     }
     /// Reports here.
@@ -162,6 +169,7 @@ pub struct Turn {
     pub(crate) told: Told,
     /// In force where this request goes on from.
     pub(crate) inherited: ActiveSkills,
+    pub(crate) dismissed: BTreeSet<SkillId>,
     pub(crate) may_activate: bool,
     /// The host gave the session.
     pub(crate) is_named: bool,
@@ -191,6 +199,10 @@ impl Turn {
     /// Whether this skill is in force.
     pub fn is_active(&self, id: &str) -> bool {
         self.active.iter().any(|skill| skill.id.as_str() == id)
+    }
+    /// Whether the user dismissed a suggestion of this skill in this conversation.
+    pub fn is_dismissed(&self, id: &SkillId) -> bool {
+        self.dismissed.contains(id)
     }
     /// Whether words may activate a skill here. Not in the opening message of a conversation that is known by its messages alone: two
     /// conversations may share it.

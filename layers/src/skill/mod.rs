@@ -3,6 +3,7 @@
 mod active;
 mod arguments;
 mod catalog;
+mod command;
 mod compact;
 mod context;
 mod id;
@@ -15,12 +16,13 @@ pub use active::{ActiveSkill, SkillActivationMode};
 pub use arguments::substitute_arguments;
 pub(crate) use catalog::Catalog;
 pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
+pub use command::{HostCommand, SkillWords};
 pub use compact::{Part, Seldom, TextMap};
 pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
 pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
 pub(crate) use matching::{Folded, is_unspaced};
-pub use matching::{Matcher, SkillEvidence, SkillEvidenceKind, SkillMatch};
+pub use matching::{MAX_MATCHED_BYTES, Matcher, SUGGESTION_THRESHOLD, SkillEvidence, SkillEvidenceKind, SkillMatch, trigger_pattern_fault};
 pub use model::{
     ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
     SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,

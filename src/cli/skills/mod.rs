@@ -1,5 +1,6 @@
 //! `skills list`, `info`, `show`, and what goes on with skills in files of its own.
 
+mod matching;
 mod new;
 mod validate;
 
@@ -25,6 +26,8 @@ pub(super) enum Skills {
     /// Print a skill as it stands in a prompt, with the arguments in place
     #[command(alias = "run")]
     Show(Show),
+    /// Tell which skills a text speaks of, how surely, and why
+    Match(matching::Match),
     /// Look for breaches of the Agent Skills specification, or of another system's rules; exit code 1 if there is one
     Validate(validate::Validate),
     /// Write the beginnings of a skill
@@ -71,6 +74,7 @@ impl Skills {
             Self::List(list) => list.run(terminal),
             Self::Info(info) => info.run(terminal),
             Self::Show(show) => show.run(terminal),
+            Self::Match(matching) => matching.run(terminal),
             Self::Validate(validate) => validate.run(terminal),
             Self::New(new) => new.run(terminal),
         }

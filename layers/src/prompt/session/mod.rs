@@ -135,8 +135,8 @@ impl Session {
         state.activate(ActiveSkill { id: skill, arguments: None, mode: SkillActivationMode::Suggested });
     }
     /// The user wants to hear no more of a skill: it is not suggested again.
-    pub fn dismiss_suggestion(&self, skill: &SkillId) {
-        self.lock().happens(SessionEvent::SuggestionDismissed { id: skill.clone() });
+    pub fn dismiss_suggestion(&self, skill: SkillId) {
+        self.lock().happens(SessionEvent::SuggestionDismissed { id: skill });
     }
     /// Whether the user wants to hear no more of a skill.
     pub fn is_dismissed(&self, skill: &SkillId) -> bool {
@@ -191,8 +191,8 @@ impl Session {
         let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         let session = self.key();
-        let active = active.into_vec();
-        (Turn { conversation, context, session, round, active, skills, told, inherited, may_activate, is_named }, opened)
+        let (active, dismissed) = (active.into_vec(), state.dismissed.clone());
+        (Turn { conversation, context, session, round, active, skills, told, inherited, dismissed, may_activate, is_named }, opened)
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

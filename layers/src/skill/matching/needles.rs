@@ -1,0 +1,170 @@
+//! Keywords, ids and names of all skills, found by one automaton.
+
+use super::folded::Folded;
+use super::{SkillEvidenceKind, words};
+use crate::prompt::Diagnostic;
+use crate::skill::SkillSummary;
+use crate::text::shorten;
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
+use std::collections::BTreeMap;
+
+/// Longer keywords and names are nobody's words; and to build an automaton of one that repeats itself takes the square of its length.
+const MAX_NEEDLE_BYTES: usize = 256;
+
+/// A keyword that more skills declare than this, and than an eighth of all, tells nothing and costs much.
+const COMMON: usize = 256;
+
+pub(super) struct Needle {
+    pub(super) skill: u32,
+    pub(super) kind: SkillEvidenceKind,
+    /// As the skill writes it.
+    pub(super) what: Box<str>,
+    /// Of several words.
+    pub(super) is_phrase: bool,
+    /// What it adds to a score.
+    pub(super) weight: f32,
+}
+
+#[derive(Default)]
+pub(super) struct Needles {
+    automaton: Option<NFA>,
+    /// For each pattern of the automaton.
+    owners: Vec<Box<[Needle]>>,
+    begins: Begins,
+}
+
+/// Which two bytes a pattern begins with, and which three: most words of a text begin with none of these, and need no look at the automaton.
+struct Begins {
+    /// Patterns that have no third byte.
+    pairs: Box<[u64; 1024]>,
+    triples: Box<[u64; 1024]>,
+}
+
+impl Default for Begins {
+    fn default() -> Self {
+        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]) }
+    }
+}
+
+impl Begins {
+    fn slots(text: &[u8]) -> Option<(usize, Option<usize>)> {
+        let [a, b, rest @ ..] = text else { return None };
+        let pair = usize::from(*a) << 8 | usize::from(*b);
+        Some((pair, rest.first().map(|c| (pair ^ (usize::from(*c) * 0x9e3b)) & 0xffff)))
+    }
+    fn note(&mut self, pattern: &[u8]) {
+        match Self::slots(pattern) {
+            Some((_, Some(triple))) => self.triples[triple / 64] |= 1 << (triple % 64),
+            Some((pair, None)) => self.pairs[pair / 64] |= 1 << (pair % 64),
+            None => {}
+        }
+    }
+    /// A pattern may begin the text.
+    fn may(&self, text: &[u8]) -> bool {
+        let is_set = |set: &[u64; 1024], slot: usize| set[slot / 64] >> (slot % 64) & 1 == 1;
+        Self::slots(text)
+            .is_some_and(|(pair, triple)| triple.is_some_and(|triple| is_set(&self.triples, triple)) || is_set(&self.pairs, pair))
+    }
+}
+
+/// What skills declare, as it is looked for, and by whom.
+pub(super) fn declared<'a>(
+    skills: impl IntoIterator<Item = &'a SkillSummary>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> BTreeMap<String, Vec<Needle>> {
+    let mut found: BTreeMap<String, Vec<Needle>> = BTreeMap::new();
+    let mut count = 0;
+    for (skill, summary) in (0..).zip(skills) {
+        count += 1;
+        let keywords = summary.activation.keywords.iter().map(|keyword| (SkillEvidenceKind::Keyword, keyword.as_str()));
+        let named = [(SkillEvidenceKind::Id, summary.id.as_str()), (SkillEvidenceKind::Name, summary.name.as_str())];
+        for (kind, what) in keywords.chain(named) {
+            // A message that long would be cut anyway.
+            let text = if what.len() > 4 * MAX_NEEDLE_BYTES { String::new() } else { Folded::of(what).text.trim().to_owned() };
+            let is_short = text.chars().nth(1).is_none() && what.len() <= 4 * MAX_NEEDLE_BYTES;
+            if text.is_empty() || is_short || text.len() > MAX_NEEDLE_BYTES {
+                if kind == SkillEvidenceKind::Keyword {
+                    // A letter alone says nothing.
+                    let fault = if is_short { "short" } else { "long" };
+                    let message = format!("the keyword {:?} of `{}` is too {fault} to match anything", shorten(what, 80), summary.id);
+                    diagnostics.push(Diagnostic::warning("keyword-ignored", message).at(summary.location.clone()));
+                }
+                continue;
+            }
+            let is_phrase = text.contains(' ');
+            let Some(weight) = weight(kind, is_phrase, &text) else { continue };
+            let same = found.entry(text).or_default();
+            if !same.iter().any(|needle| needle.skill == skill) {
+                same.push(Needle { skill, kind, what: what.into(), is_phrase, weight });
+            }
+        }
+    }
+    found.retain(|text, owners| {
+        let is_common = owners.len() > COMMON.max(count / 8);
+        if is_common {
+            let message = format!("the keyword or name {text:?} is ignored: {} of {count} skills have it", owners.len());
+            diagnostics.push(Diagnostic::note("keyword-common", message));
+        }
+        !is_common
+    });
+    found
+}
+
+impl Needles {
+    pub(super) fn of<'a>(skills: impl IntoIterator<Item = &'a SkillSummary>, diagnostics: &mut Vec<Diagnostic>) -> Self {
+        let found = declared(skills, diagnostics);
+        let (texts, owners): (Vec<String>, Vec<Box<[Needle]>>) = found.into_iter().map(|(text, owners)| (text, owners.into())).unzip();
+        let automaton = NFA::builder().match_kind(MatchKind::Standard).build(&texts);
+        if let Err(reason) = &automaton {
+            diagnostics.push(Diagnostic::error("keywords-ignored", format!("the keywords of all skills are ignored: {reason}")));
+        }
+        let mut begins = Begins::default();
+        texts.iter().for_each(|text| begins.note(text.as_bytes()));
+        Self { automaton: automaton.ok(), owners, begins }
+    }
+
+    /// Each that stands in the text, once, and whether it stands in quotations alone. A keyword begins where a token does, so the automaton is asked
+    /// from there alone, which takes a fraction of a search from every byte; how far it is followed is bounded by the longest keyword.
+    pub(super) fn find(&self, text: &Folded) -> Vec<(&Needle, bool)> {
+        let Some((automaton, start)) = self.automaton.as_ref().and_then(|nfa| Some((nfa, nfa.start_state(Anchored::Yes).ok()?))) else {
+            return Vec::new();
+        };
+        let bytes = text.text.as_bytes();
+        let mut hits: Vec<(usize, bool)> = Vec::new();
+        for from in text.starts().filter(|from| self.begins.may(&bytes[*from..])) {
+            let mut state = start;
+            for (at, byte) in bytes.iter().enumerate().skip(from) {
+                state = automaton.next_state(Anchored::Yes, state, *byte);
+                if !automaton.is_special(state) {
+                    continue;
+                }
+                if automaton.is_dead(state) {
+                    break;
+                }
+                if automaton.is_match(state) && text.is_whole(from, at + 1) {
+                    // Keywords that end here and began later are found from where they began.
+                    let ending = (0..automaton.match_len(state)).map(|n| automaton.match_pattern(state, n));
+                    let here = ending.filter(|pattern| automaton.pattern_len(*pattern) == at + 1 - from);
+                    hits.extend(here.map(|pattern| (pattern.as_usize(), text.is_quoted(from))));
+                }
+            }
+        }
+        // Of the same, the unquoted is first.
+        hits.sort_unstable();
+        hits.dedup_by_key(|(pattern, _)| *pattern);
+        hits.into_iter().flat_map(|(pattern, quoted)| self.owners[pattern].iter().map(move |needle| (needle, quoted))).collect()
+    }
+}
+
+/// `None` for what the words of names find better: a name of one word, which is often one that many tasks share (`build`, `review`).
+fn weight(kind: SkillEvidenceKind, is_phrase: bool, text: &str) -> Option<f32> {
+    let is_declared = kind == SkillEvidenceKind::Keyword;
+    match (is_declared, is_phrase) {
+        (true, true) => Some(0.8),
+        (true, false) => Some(if words::says_little(text) && text.chars().all(char::is_alphanumeric) { 0.2 } else { 0.5 }),
+        (false, true) => Some(if words::says_little(text) { 0.1 } else { 0.5 }),
+        (false, false) => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! What a text says of skills, and what it does not.
+
+use super::*;
+use crate::skill::{SkillActivation, SkillSource, SkillSourceKind, SkillSummary};
+use std::sync::Arc;
+
+fn skill(id: &str, keywords: &[&str], patterns: &[&str]) -> Skill {
+    let source = SkillSource { kind: SkillSourceKind::Bundled, label: "test".into(), path: None };
+    let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), "", source);
+    let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+    summary.activation = SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() }.into();
+    Skill::new(summary, String::new())
+}
+fn found(keywords: &[&str], text: &str) -> bool {
+    let found = Matcher::new(&[skill("zz-test-skill", keywords, &[])]).find(text);
+    found.iter().flat_map(|found| &found.evidence).any(|evidence| evidence.kind == SkillEvidenceKind::Keyword)
+}
+
+#[test]
+fn a_keyword_is_a_run_of_whole_tokens() {
+    for (keyword, text, matches) in [
+        ("rust", "I trust you", false),
+        ("ui", "the build", false),
+        ("git", "a digit", false),
+        ("log", "a dialog", false),
+        ("hack", "Hacker News", false),
+        ("rust", "Rust!", true),
+        ("code review", "code-review", true),
+        ("code review", "Code  review", true),
+        ("code review", "code_review", true),
+        ("/linear", "use /linear now", true),
+        (".env", "read .env", true),
+        ("c#", "in C#.", true),
+        ("c++", "modern c++ code", true),
+        ("cargo", "cargo.toml", false),
+        ("cargo", "use cargo.", true),
+        ("分析", "请分析数据", true),
+        ("straße", "STRASSE", true),
+        ("οδός", "ΟΔΌΣ", true),
+        ("caf\u{e9}", "cafe\u{301}!", true),
+        ("навык", "Новый НАВЫК!", true),
+        ("", "anything", false),
+        ("  ", "any  thing", false),
+        ("r", "use r", false),
+    ] {
+        assert_eq!(found(&[keyword], text), matches, "{keyword:?} in {text:?}");
+    }
+}
+
+#[test]
+fn one_word_suggests_and_two_activate() {
+    let matcher = Matcher::new(&[skill("rust-debugging", &["rust", "cargo", "borrow checker"], &[])]);
+    let strong = |text: &str| matcher.find(text).first().map(|found| found.is_strong);
+    assert_eq!(strong("cargo fails"), Some(false));
+    assert_eq!(strong("cargo and rust"), Some(true));
+    assert_eq!(strong("the borrow checker"), Some(true));
+    assert_eq!(strong("`cargo` and\n> rust"), Some(false));
+    assert_eq!(strong("nothing"), None);
+}
+
+#[test]
+fn patterns_are_bounded_and_the_bad_ones_ignored() {
+    let matcher = Matcher::new(&[skill("a", &["", "x"], &["(", "(a{1000}){1000}", "panicked at"])]);
+    assert!(matcher.find("thread main PANICKED AT src").first().unwrap().is_strong);
+    let codes: Vec<&str> = matcher.diagnostics().iter().map(|found| &*found.code).collect();
+    assert_eq!(codes, ["keyword-ignored", "keyword-ignored", "pattern-ignored", "pattern-ignored"]);
+}
+
+#[test]
+fn what_is_too_long_for_a_word_is_left_out_at_once() {
+    let long = "a-".repeat(30_000);
+    let mut named = skill("a", &[&long], &[]);
+    Arc::make_mut(&mut named.summary).name.clone_from(&long);
+    let start = std::time::Instant::now();
+    let matcher = Matcher::new(&[named]);
+    assert!(start.elapsed().as_secs() < 5);
+    assert!(matcher.diagnostics().len() == 1 && matcher.diagnostics()[0].message.len() < 200);
+}
+
+#[test]
+fn hidden_skills_are_not_found() {
+    let mut hidden = skill("a", &["rust"], &[]);
+    Arc::make_mut(&mut hidden.summary).hidden = true;
+    assert!(Matcher::new(&[hidden]).find("rust").is_empty());
+}
+
+#[test]
+fn the_surest_comes_first_and_says_why() {
+    let matcher = Matcher::new(&[skill("b", &["rust"], &[]), skill("a", &["rust", "cargo test"], &[]), skill("c", &["rust"], &[])]);
+    let found = matcher.find("cargo test in rust");
+    assert_eq!(found.iter().map(|found| found.id.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert_eq!(found[0].evidence[0].what, "cargo test");
+}
+
+fn described(id: &str, description: &str) -> Skill {
+    let mut skill = skill(id, &[], &[]);
+    Arc::make_mut(&mut skill.summary).description = description.into();
+    skill
+}
+fn ids(found: &[SkillMatch]) -> Vec<&str> {
+    found.iter().filter(|found| found.score >= SUGGESTION_THRESHOLD).map(|found| found.id.as_str()).collect()
+}
+
+#[test]
+fn words_of_names_and_descriptions_find_a_skill_and_none_is_strong() {
+    let all = [
+        described("pdf-toolkit", "Merges and splits PDF files, extracts tables and fills in forms. Not for Word documents."),
+        described("meal-planner", "Plan weekly meals and recipes around allergies; writes the grocery list."),
+        described("zh-report", "根据工作记录生成周报。"),
+        described("quiet", "Helps with things."),
+    ];
+    let matcher = Matcher::new(&all);
+    for (text, fits) in [
+        ("merge these pdfs", vec!["pdf-toolkit"]),
+        ("splitting a pdf", vec!["pdf-toolkit"]),
+        ("a grocery list for this week, I have an alergy", vec!["meal-planner"]),
+        ("根据这些记录写一份周报", vec!["zh-report"]),
+        ("今天天气怎么样", vec![]),
+        ("what does this function do?", vec![]),
+        ("help me with the list of things", vec![]),
+        ("", vec![]),
+    ] {
+        let found = matcher.find(text);
+        assert_eq!(ids(&found), fits, "{text:?}: {found:?}");
+        assert!(found.iter().all(|found| !found.is_strong));
+    }
+    let found = &matcher.find("merge this into a word doc, or pdf")[0];
+    let against = found.evidence.iter().find(|evidence| evidence.weight < 0.0).unwrap();
+    assert_eq!((against.kind, &*against.what), (SkillEvidenceKind::Word, "word"));
+    let sum: f32 = found.evidence.iter().map(|evidence| evidence.weight).sum();
+    assert!((sum - found.score).abs() < 1e-4, "{found:?}");
+}
+
+#[test]
+fn what_very_many_skills_declare_or_say_tells_nothing() {
+    let all: Vec<Skill> = (0..600).map(|n| skill(&format!("skill-x{n}"), &["gizmo"], &[])).collect();
+    let matcher = Matcher::new(&all);
+    assert_eq!(matcher.find("a gizmo").len(), 0);
+    assert_eq!(matcher.diagnostics().iter().filter(|found| found.code == "keyword-common").count(), 1);
+}
+
+#[test]
+fn no_more_than_two_dozens_are_told_and_the_surest_of_them() {
+    let all: Vec<Skill> = (0..250).map(|n| skill(&format!("x{n}"), &["gizmo", if n == 200 { "gadget" } else { "other" }], &[])).collect();
+    let found = Matcher::new(&all).find("a gizmo and a gadget");
+    assert_eq!((found.len(), found[0].id.as_str(), found[0].is_strong), (24, "x200", true));
+}
+
+#[test]
+fn hostile_skills_and_texts_cost_no_more_than_others() {
+    let long = "a b-c_d ".repeat(40_000);
+    let mut hostile = described("a", &long);
+    let summary = Arc::make_mut(&mut hostile.summary);
+    summary.name.clone_from(&long);
+    summary.activation.keywords = vec![long.clone(), "(".repeat(200), "\u{0}".into(), "\u{300}\u{300}".into()];
+    summary.activation.file_patterns =
+        vec!["{a,b}".repeat(50), "*".repeat(250), "[!".into(), String::new(), "**/".repeat(80), long.clone()];
+    let begun = std::time::Instant::now();
+    let matcher = Matcher::new(&[hostile]);
+    for text in [&*long, &"a".repeat(1 << 20), &"```\n".repeat(100_000), &"`".repeat(100_000), &"ﷺ".repeat(50_000), &"分".repeat(100_000)]
+    {
+        matcher.find_with_files(text, &["a/".repeat(400), "*".repeat(1_000), long.clone()]);
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_keyword_matches_where_it_stands_alone_in_any_script(keyword in "\\p{L}[\\p{L}\\p{N}]{1,8}", around in "[ .,;:!?()\n]{1,3}") {
+            prop_assert!(found(&[&keyword], &format!("{around}{keyword}{around}")), "{keyword:?}");
+        }
+
+        #[test]
+        fn a_keyword_does_not_match_inside_a_word(
+            keyword in "[a-zа-яά-ώ]{2,8}",
+            before in "[a-zа-яά-ώ0-9]{0,3}",
+            behind in "[a-zа-яά-ώ0-9]{0,3}",
+        ) {
+            let word = format!("{before}{keyword}{behind}");
+            let alone = Folded::of(&word).text == Folded::of(&keyword).text;
+            // The id of the test's skill is far from all of these.
+            prop_assert_eq!(found(&[&keyword], &format!("x {word} y")), alone, "{:?} in {:?}", keyword, word);
+        }
+
+        #[test]
+        fn any_text_and_any_skill_are_survived_and_scores_are_their_evidence(text in "\\PC{0,200}", description in "\\PC{0,200}", keyword in "\\PC{0,20}") {
+            let mut any = described("some-skill", &description);
+            Arc::make_mut(&mut any.summary).activation.keywords = vec![keyword];
+            for found in Matcher::new(&[any]).find(&text) {
+                let sum: f32 = found.evidence.iter().map(|evidence| evidence.weight).sum();
+                prop_assert!((sum - found.score).abs() < 1e-3, "{:?}", found);
+            }
+        }
+    }
+}
