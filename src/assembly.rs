@@ -105,7 +105,11 @@ impl Assembly {
     }
     /// Skills, and the table of conversations without a session, which all stacks of this assembly share.
     pub fn settings(&self) -> Settings {
-        Settings::default().skills(self.skills.clone()).sessions(self.sessions.clone()).repository_text(self.config.context.repository_text)
+        Settings::default()
+            .skills(self.skills.clone())
+            .sessions(self.sessions.clone())
+            .repository_text(self.config.context.repository_text)
+            .preview_max_chars(self.config.skills.preview_max_chars)
     }
     /// The base prompt: `system_prompt.mode`, `.text`; with the profiles of `prompt_profile`, unless `sections.model_profile` is off.
     pub fn system_prompt(&self) -> SystemPromptLayer {

@@ -8,7 +8,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "skills.matching.patterns",
     "skills.tool",
     "skills.code",
-    "skills.preview_max_chars",
     "context.placement",
     "context.cache_marks",
     "budget",
