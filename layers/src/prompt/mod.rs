@@ -24,7 +24,7 @@ pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
 pub use session::{
     AnchorKey, AnchoredText, Appending, Beginning, EventSink, ForgottenPlaces, JournalError, LoadingEvents, NamedHistory, Opening,
-    ReplayError, Revisit, Session, SessionEvent, SessionJournal, SystemText,
+    ReplayError, Revisit, Session, SessionEvent, SessionJournal, SystemText, WeakSession,
 };
 pub use settings::{RepositoryText, Sessions, Settings};
 pub use stack::{Parts, PerCall, PromptStack};
