@@ -32,7 +32,7 @@ mod environment;
 mod files;
 mod process;
 pub mod sections;
-mod sessions;
+pub mod sessions;
 pub mod skills;
 
 pub use assembly::Assembly;
