@@ -7,6 +7,7 @@ mod program {
     mod explain;
     mod render;
     mod run;
+    mod session;
     mod skills;
     mod terminal;
 }
