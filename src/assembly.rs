@@ -130,6 +130,7 @@ impl Assembly {
             .repository_text(self.config.context.repository_text)
             .placement(self.config.context.placement)
             .cache_marks(self.config.context.cache_marks.then(CacheMinimums::default))
+            .preview_max_chars(self.config.skills.preview_max_chars)
     }
     /// The base prompt: `system_prompt.mode`, `.text`; with the profiles of `prompt_profile`, unless `sections.model_profile` is off.
     pub fn system_prompt(&self) -> SystemPromptLayer {

@@ -33,7 +33,7 @@ mod files;
 pub mod invariants;
 mod process;
 pub mod sections;
-mod sessions;
+pub mod sessions;
 pub mod skills;
 
 pub use assembly::Assembly;

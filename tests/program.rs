@@ -9,6 +9,7 @@ mod program {
     mod matching;
     mod render;
     mod run;
+    mod session;
     mod skills;
     mod terminal;
 }

@@ -1,6 +1,7 @@
 //! Request bodies: what `-m` becomes in each format.
 
 use crate::layers::wire::Format;
+use crate::sessions::{Message, Speaker};
 use serde_json::{Value, json};
 
 /// A body of one user message, with what the API requires and nothing else.
@@ -12,6 +13,28 @@ pub(super) fn of_message(format: Format, model: &str, text: &str) -> Value {
         Format::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
         Format::OllamaGenerate => json!({"model": model, "prompt": text}),
         _ => json!({"model": model, "messages": [{"role": "user", "content": text}]}),
+    }
+}
+
+/// A body of a whole conversation. Each message stands as it will in the next call, so that the provider finds what it has seen. Ollama's generate
+/// has room for the last alone.
+pub(super) fn of_messages(format: Format, model: &str, messages: &[Message]) -> Value {
+    let role = |message: &Message| match (message.role, format) {
+        (Speaker::User, _) => "user",
+        (Speaker::Assistant, Format::Gemini) => "model",
+        (Speaker::Assistant, _) => "assistant",
+    };
+    let last = messages.last().map_or("", |message| &message.text);
+    let messages: Value = match format {
+        Format::Gemini => messages.iter().map(|message| json!({"role": role(message), "parts": [{"text": message.text}]})).collect(),
+        _ => messages.iter().map(|message| json!({"role": role(message), "content": message.text})).collect(),
+    };
+    match format {
+        Format::OpenAiResponses => json!({"model": model, "input": messages}),
+        Format::Anthropic => json!({"model": model, "max_tokens": 4096, "messages": messages}),
+        Format::Gemini => json!({"contents": messages}),
+        Format::OllamaGenerate => json!({"model": model, "prompt": last}),
+        _ => json!({"model": model, "messages": messages}),
     }
 }
 

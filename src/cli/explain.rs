@@ -19,7 +19,7 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let assembled = self.turn.assemble(terminal)?;
+        let assembled = self.turn.assemble(false, terminal)?;
         if self.json {
             return Ok(terminal::print_exactly(&terminal::json(&assembled.manifest)?)?);
         }

@@ -7,6 +7,7 @@ mod explain;
 mod findings;
 mod progress;
 mod render;
+mod session;
 mod skills;
 mod terminal;
 mod workspace;

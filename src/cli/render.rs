@@ -1,10 +1,12 @@
 //! `render`: one turn, assembled and printed.
 
+use super::session::Conversation;
 use super::terminal::{self, Terminal};
 use super::workspace::{WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome, bodies};
+use crate::layers::skill::{ActiveSkill, SkillId};
 use crate::layers::wire::Format;
-use crate::layers::{Context, Manifest, Report, Session};
+use crate::layers::{Context, Manifest, Report};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::io::Read;
@@ -56,6 +58,12 @@ pub(super) struct TurnOptions {
     /// What is printed [default: text]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Output>,
+    /// Go on with the conversation in this file of JSON Lines, which is made where there is none. With `-m` it holds the messages given so far too
+    #[arg(long, value_name = "FILE")]
+    session: Option<PathBuf>,
+    /// What the model answered to the message before; the program can't know it
+    #[arg(long, value_name = "TEXT", requires_all = ["session", "message"])]
+    answer: Option<String>,
     /// Activate this skill first; may be given more than once
     #[arg(long, value_name = "ID")]
     activate: Vec<String>,
@@ -78,25 +86,46 @@ pub(super) struct Assembled {
 }
 
 impl TurnOptions {
-    pub(super) fn assemble(&self, terminal: &mut Terminal) -> Result<Assembled, Failure> {
+    /// `is_kept`: what happens to the session is kept in its file, if it has one.
+    pub(super) fn assemble(&self, is_kept: bool, terminal: &mut Terminal) -> Result<Assembled, Failure> {
         let is_text = self.format.is_none_or(|format| format == Output::Text);
         if is_text && self.request.is_some() {
             return Err(Failure::Usage("--request takes a body of an API: --format must name which".into()));
         }
         let format = self.format.unwrap_or(Output::Text).format();
         let (provider, model) = self.model()?;
-        let request = match (&self.request, self.message.as_deref()) {
-            (Some(path), _) => read_body(path)?,
-            (None, Some("-")) => bodies::of_message(format, model.unwrap_or("model"), &read_standard_input()?),
-            (None, text) => bodies::of_message(format, model.unwrap_or("model"), text.unwrap_or_default()),
+        let message = match self.message.as_deref() {
+            Some("-") => Some(read_standard_input()?),
+            given => given.map(str::to_owned),
         };
+        let body = self.request.as_ref().map(read_body).transpose()?;
+        if self.session.is_some() && body.is_none() && format == Format::OllamaGenerate {
+            return Err(Failure::Usage(format!("--session: a body of {format} holds no earlier message; give it whole, with --request")));
+        }
         let assembly = self.workspace.assembly(terminal)?;
-        let session = Session::new();
-        for name in &self.activate {
-            session.activate(skill_id(&assembly, name)?, None);
+        let activated: Vec<SkillId> = self.activate.iter().map(|name| skill_id(&assembly, name)).collect::<Result<_, _>>()?;
+        let mut conversation = match &self.session {
+            None => Conversation::new(),
+            Some(path) if is_kept => Conversation::locked(path, terminal)?,
+            Some(path) => Conversation::read(path, terminal)?,
+        };
+        let request = match body {
+            Some(body) => body,
+            None if self.session.is_none() => bodies::of_message(format, model.unwrap_or("model"), &message.unwrap_or_default()),
+            None => {
+                conversation.say(self.answer.as_deref(), &message.unwrap_or_default())?;
+                bodies::of_messages(format, model.unwrap_or("model"), &conversation.messages)
+            }
+        };
+        let session = &conversation.session;
+        for skill in activated {
+            // Said in each call, it happens once.
+            if !session.active_by_host().contains(&ActiveSkill::explicit(skill.clone(), None)) {
+                session.activate(skill, None);
+            }
         }
         let report = Report::default();
-        let mut context = Context::default().session(session).report(report.clone());
+        let mut context = Context::default().session(session.clone()).report(report.clone());
         if let (Some(provider), Some(model)) = (provider, model) {
             context = context.model(provider, model);
         }
@@ -107,6 +136,7 @@ impl TurnOptions {
             let message = format!("this body is no conversation in the format {format}: it would pass untouched");
             return Err(Failure::failed(message));
         };
+        conversation.keep()?;
         Ok(Assembled { body, manifest, is_text })
     }
 
@@ -144,7 +174,7 @@ pub(super) struct Render {
 
 impl Render {
     pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let assembled = self.turn.assemble(terminal)?;
+        let assembled = self.turn.assemble(true, terminal)?;
         terminal.diagnostics(&assembled.manifest.diagnostics);
         let text = if assembled.is_text { bodies::as_text(&assembled.body) } else { terminal::json(&assembled.body)? };
         Ok(terminal::print_exactly(&text)?)

@@ -4,7 +4,7 @@ use super::values::Values;
 use crate::layers::Diagnostic;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", "skills.preview_max_chars", "budget", "proxy"];
+const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", "budget", "proxy"];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {

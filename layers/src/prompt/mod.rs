@@ -25,7 +25,7 @@ pub use render::{Render, RenderLayer, Rendering};
 pub(crate) use session::BLOCK_START;
 pub use session::{
     AnchorKey, AnchoredText, Appending, Beginning, EventSink, ForgottenPlaces, JournalError, LoadingEvents, NamedHistory, Opening,
-    ReplayError, Revisit, Session, SessionEvent, SessionJournal, SessionKey, SystemText,
+    ReplayError, Revisit, Session, SessionEvent, SessionJournal, SessionKey, SystemText, WeakSession,
 };
 pub use settings::{RepositoryText, Sessions, Settings, TextPlacement};
 pub use stack::{Parts, PerCall, PromptStack};

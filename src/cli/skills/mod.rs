@@ -4,12 +4,13 @@ mod matching;
 mod new;
 mod validate;
 
+use super::session::{Activity, active_in};
 use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable, within_columns};
 use super::workspace::{LOOKING, WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
 use crate::layers::Diagnostic;
-use crate::layers::skill::{SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
+use crate::layers::skill::{ActiveSkill, SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
 use crate::layers::text::escape::one_line;
 use crate::skills::{DiscoveryOptions, FolderSkills, Root};
 use clap::{Args, Subcommand};
@@ -41,6 +42,9 @@ pub(super) struct List {
     /// List just this folder of skills; may be given more than once, the first has precedence
     #[arg(long, value_name = "PATH")]
     root: Vec<PathBuf>,
+    /// Mark the skills that are active in the conversation in this file, as `render --session` keeps it
+    #[arg(long, value_name = "FILE")]
+    session: Option<PathBuf>,
     /// As JSON, diagnostics included
     #[arg(long)]
     json: bool,
@@ -52,6 +56,9 @@ pub(super) struct Info {
     workspace: WorkspaceOptions,
     /// The skill's id, or a name that it alone bears
     id: String,
+    /// Say whether it is active in the conversation in this file, as `render --session` keeps it
+    #[arg(long, value_name = "FILE")]
+    session: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -84,8 +91,9 @@ impl Skills {
 impl List {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
         let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots(terminal)? };
+        let active = active_in(self.session.as_deref(), terminal)?;
         let snapshot = skills.snapshot();
-        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), diagnostics: snapshot.findings() };
+        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), active, diagnostics: snapshot.findings() };
         if self.json {
             return Ok(terminal::print_exactly(&terminal::json(&listed)?)?);
         }
@@ -93,7 +101,7 @@ impl List {
             terminal.say("There are no skills. They are looked for in:");
             skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", printable(&root.path.to_string_lossy()))));
         } else {
-            let table = table(&listed.skills, terminal.width());
+            let table = table(&listed.skills, listed.active.as_deref().unwrap_or_default(), terminal.width());
             terminal.print(&table)?;
         }
         terminal.diagnostics(&listed.diagnostics);
@@ -116,18 +124,24 @@ impl List {
 #[derive(Serialize)]
 struct Listed<'a> {
     skills: Vec<&'a SkillSummary>,
+    /// Where a session was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active: Option<Vec<ActiveSkill>>,
     diagnostics: Vec<Diagnostic>,
 }
 
 /// A line a skill: id, source, marks, description, and what else is worth knowing at a glance.
-fn table(skills: &[&SkillSummary], width: usize) -> String {
+fn table(skills: &[&SkillSummary], active: &[ActiveSkill], width: usize) -> String {
     let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
     let ids = widest(|skill| skill.id.as_str(), 32);
     let sources = widest(|skill| &skill.source.label, 24);
     let mut out = String::new();
     for skill in skills {
         let id = printable(&within_columns(skill.id.as_str(), 32));
-        let marks = marks(skill);
+        let mut marks = marks(skill);
+        if active.iter().any(|active| active.id == skill.id) {
+            marks.insert(0, "active");
+        }
         let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
         let glance = glance(skill);
         let taken = ids + sources + 4 + glance.width() + if marks.is_empty() { 0 } else { marks.width() };
@@ -171,17 +185,28 @@ impl Info {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
         let assembly = self.workspace.assembly(terminal)?;
         let manifest = manifest(&assembly, &self.id)?;
+        let active = active_in(self.session.as_deref(), terminal)?;
+        let active = active.map(|active| Activity(active.into_iter().find(|skill| skill.id == manifest.summary.id)));
         if self.json {
-            return Ok(terminal::print_exactly(&terminal::json(&manifest)?)?);
+            return Ok(terminal::print_exactly(&terminal::json(&Told { manifest: &manifest, active })?)?);
         }
-        terminal.print(&card(&manifest))?;
+        terminal.print(&card(&manifest, active.as_ref()))?;
         terminal.diagnostics(&manifest.diagnostics);
         Ok(())
     }
 }
 
-/// All that is known of a skill, a line a field.
-fn card(manifest: &SkillManifest) -> String {
+/// A [`SkillManifest`], and where a session was named, how the skill is active there: `null` where it is not.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    manifest: &'a SkillManifest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active: Option<Activity>,
+}
+
+/// All that is known of a skill, a line a field. `active`: of a session, how it is active there.
+fn card(manifest: &SkillManifest, active: Option<&Activity>) -> String {
     let skill = &manifest.summary;
     let mut out = format!("{BOLD}{}{BOLD:#}", printable(skill.id.as_str()));
     if skill.name != skill.id.as_str() {
@@ -203,6 +228,7 @@ fn card(manifest: &SkillManifest) -> String {
         ("location", Some(skill.location.clone())),
         ("source", Some(source)),
         ("marks", list(&marks)),
+        ("active", active.map(ToString::to_string)),
         ("version", skill.version.clone()),
         ("license", skill.license.clone()),
         ("compatibility", skill.compatibility.clone()),

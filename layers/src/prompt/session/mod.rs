@@ -25,7 +25,7 @@ pub use places::{AnchorKey, Opening};
 use state::State;
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// How many places a session keeps unless told otherwise.
 const MAX_PLACES: usize = 4096;
@@ -101,6 +101,10 @@ impl Session {
     pub fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.lock().clone())))
     }
+    /// The same session for as long as someone else holds it.
+    pub fn downgrade(&self) -> WeakSession {
+        WeakSession(Arc::downgrade(&self.0))
+    }
     /// A conversation that begins here, such as a sub-agent's: nothing was said in it, and the skills that the host activated are in force.
     pub fn child(&self) -> Self {
         let child = Self::new();
@@ -122,6 +126,11 @@ impl Session {
     /// The skills that the host activated, in order.
     pub fn active_by_host(&self) -> Vec<ActiveSkill> {
         self.lock().active_by_host().to_vec()
+    }
+    /// The skills in force at the place of the last request, and what the host activated, in order.
+    pub fn active(&self) -> Vec<ActiveSkill> {
+        let state = self.lock();
+        state.in_force(state.last()).into_vec()
     }
     /// Switches a skill off, and takes its body out of all that was sent: a break of the cached prefix, which the next request's manifest reports.
     /// Whether there was a body.
@@ -202,6 +211,23 @@ impl Session {
     pub(crate) fn bookmark(&self, opened: &Opened) -> Option<Bookmark> {
         let anchor = opened.places.last()?.anchor;
         Some(Bookmark { session: self.clone(), anchor })
+    }
+}
+
+/// A session that others hold: it keeps none alive. See [`Session::downgrade`].
+#[derive(Clone)]
+pub struct WeakSession(Weak<Mutex<State>>);
+
+impl WeakSession {
+    /// The session, if someone still holds it.
+    pub fn upgrade(&self) -> Option<Session> {
+        self.0.upgrade().map(Session)
+    }
+}
+
+impl fmt::Debug for WeakSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakSession").field("held", &(self.0.strong_count() > 0)).finish()
     }
 }
 
