@@ -12,6 +12,8 @@ mod formats;
 mod held;
 #[path = "claims/manifest.rs"]
 mod manifest;
+#[path = "claims/prefix.rs"]
+mod prefix;
 #[path = "claims/purge.rs"]
 mod purge;
 #[path = "claims/rebase.rs"]

@@ -4,7 +4,7 @@ use super::terminal::{self, Terminal};
 use super::workspace::{WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome, bodies};
 use crate::layers::wire::Format;
-use crate::layers::{Context, Manifest, Report, Session};
+use crate::layers::{AnchorKey, Context, Manifest, Report, Session};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::io::Read;
@@ -91,7 +91,7 @@ impl TurnOptions {
             (None, text) => bodies::of_message(format, model.unwrap_or("model"), text.unwrap_or_default()),
         };
         let assembly = self.workspace.assembly(terminal)?;
-        let session = Session::new();
+        let session = Session::with_key(AnchorKey::public());
         for name in &self.activate {
             session.activate(skill_id(&assembly, name)?, None);
         }

@@ -80,13 +80,32 @@ pub enum Source {
     File {
         /// As found.
         path: String,
+        /// The lines of it that were taken, where that is not all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<Lines>,
     },
+}
+
+/// Lines of a file, from 1, the last included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lines {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
 }
 
 impl Source {
     /// A file.
     pub fn file(path: impl Into<String>) -> Self {
-        Self::File { path: path.into() }
+        Self::File { path: path.into(), lines: None }
+    }
+    /// Of a file these lines, from 1, the last included.
+    pub fn lines(mut self, first: u32, last: u32) -> Self {
+        if let Self::File { lines, .. } = &mut self {
+            *lines = Some(Lines { first, last });
+        }
+        self
     }
 }
 
@@ -98,7 +117,8 @@ impl fmt::Display for Source {
             Self::Configuration => "configuration",
             Self::Probe => "probe",
             Self::Skills => "skills",
-            Self::File { path } => path,
+            Self::File { path, lines: None } => path,
+            Self::File { path, lines: Some(Lines { first, last }) } => return write!(f, "{path}:{first}-{last}"),
         })
     }
 }

@@ -18,8 +18,11 @@ mod turn;
 pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
 pub use diagnostic::{Diagnostic, Severity};
-pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
-pub use manifest::{ContentHash, CutOutput, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
+pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Lines, Source, Text, Tier, Trust};
+pub use manifest::{
+    CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, Event, FirstChange, Foreseen, FragmentChange, FragmentFate,
+    LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report, Total, Usage,
+};
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
 pub use session::{

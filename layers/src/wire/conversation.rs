@@ -111,6 +111,8 @@ pub struct Conversation {
     pub is_foreign: bool,
     /// The caller speaks to the model as `developer`, where others say `system`.
     pub speaks_as_developer: bool,
+    /// The system text that it begins with, ours in front of the caller's where the caller kept that: the manifest alone looks at it.
+    pub system: Option<String>,
     /// The model that the request names.
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.

@@ -113,6 +113,20 @@ pub(super) fn model(body: &Value) -> Option<String> {
     body.get("model").and_then(Value::as_str).map(str::to_owned)
 }
 
+/// A system text: a string, or parts with the same gaps between them as between ours and the caller's.
+pub(super) fn system(content: Option<&Value>) -> Option<String> {
+    match content? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join(GAP)),
+        _ => None,
+    }
+}
+
+/// As [`system`], of a list of messages.
+pub(super) fn leading_system(body: &Value) -> Option<String> {
+    system(list(body, "messages").first().filter(|first| is_system(first))?.get("content"))
+}
+
 /// A message of this content, a string or a list of parts: what `of_part` finds to be text is text, what it leaves out is left out, all else is
 /// media.
 pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: impl Fn(&Value) -> PartKind) -> Message {

@@ -58,6 +58,7 @@ impl Wire<Value> for OpenAiResponses {
     fn read(&self, request: &Value) -> Conversation {
         let mut conversation = Conversation {
             model: json::model(request),
+            system: json::system(request.get("instructions")),
             held_by_provider: held_by_provider(request),
             tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
             ..Conversation::default()

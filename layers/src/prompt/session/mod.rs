@@ -9,7 +9,7 @@ mod said;
 mod settle;
 mod state;
 
-use super::manifest::Manifest;
+use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
@@ -183,7 +183,8 @@ impl Session {
         let (inherited, active) = (state.active_at(from), state.in_force(from));
         let told = state.told(held, &conversation);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
-        let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
+        let opened =
+            Opened { removals: reading.removals, messages: reading.messages.into(), places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         (Turn { conversation, context, round, active: active.into_vec(), skills, told, inherited, may_activate, is_named }, opened)
     }
@@ -209,6 +210,7 @@ impl fmt::Debug for Session {
 pub(crate) struct Opened {
     removals: Vec<Removal>,
     places: Vec<Place>,
+    messages: Arc<[CallersMessage]>,
     /// The newest entry that the request held.
     held: Option<Anchor>,
     /// Where a history goes on that the provider holds.

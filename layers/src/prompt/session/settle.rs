@@ -7,7 +7,7 @@ use super::places::Place;
 use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
-use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
+use crate::prompt::manifest::{CallersMessage, CallersPart, ContentHash, CutOutput, Manifest, Placement, Prefix, RenderedText, Total};
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, Turn};
 use crate::skill::ExecutionOptions;
 use crate::wire::{Append, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
@@ -83,13 +83,50 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
             let is_new = turn.round == Round::Start;
             let (text, fragments) = (system.text.clone(), system.fragments.clone());
             system_hash = Some(ContentHash::of(&text));
-            texts.insert(0, RenderedText { placement: Placement::System, is_new, text, fragments });
+            texts.insert(0, RenderedText { placement: Placement::System, is_new, follows: None, text, fragments });
         }
     }
     let Said { diagnostics, events, execution, .. } = said;
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
-    (edits, Manifest { round: turn.round, settled, system_hash, texts, described_tools, cut_outputs, events, execution, diagnostics })
+    let caller = callers_part(state, turn, opened.messages, edits.system.as_ref());
+    let foreseen = state.last_sent.as_ref().map(|(before, sent)| {
+        let now = Prefix { caller: &caller, texts: &texts };
+        now.since(Prefix { caller: before, texts: sent })
+    });
+    if turn.context.purpose != Purpose::SamePrefix {
+        state.last_sent = Some((caller.clone(), texts.clone()));
+    }
+    let (round, totals) = (turn.round, Total::by_tier(&texts));
+    let manifest = Manifest {
+        round,
+        settled,
+        totals,
+        system_hash,
+        texts,
+        described_tools,
+        cut_outputs,
+        events,
+        execution,
+        caller,
+        foreseen,
+        diagnostics,
+    };
+    (edits, manifest)
+}
+
+/// What the rest of the request is known by.
+fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, system: Option<&SystemEdit>) -> CallersPart {
+    let key = &state.memory.key;
+    let conversation = &turn.conversation;
+    let own = conversation.system.as_deref().map(|text| system.map_or(text, |system| system.callers(text)));
+    CallersPart {
+        key: Some(key.mark()),
+        is_history_held: conversation.held_by_provider.is_some(),
+        tools: (!conversation.tools.is_empty()).then(|| key.hash_of(&conversation.tools)),
+        system: own.filter(|own| !own.is_empty()).map(|own| key.hash_of(own)),
+        messages,
+    }
 }
 
 /// Of the layer whose bound stands.
@@ -115,7 +152,8 @@ fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool) -> (Vec
         if !entry.text.is_empty() && entry.stands_in(&turn.conversation) {
             let (text, fragments) = (entry.text.clone(), entry.fragments.clone());
             let is_new = settled && n + 1 == places.len();
-            texts.push(RenderedText { placement: Placement::BehindMessage(place.at), is_new, text: text.clone(), fragments });
+            let (placement, follows) = (Placement::BehindMessage(place.at), Some(place.ordinal));
+            texts.push(RenderedText { placement, is_new, follows, text: text.clone(), fragments });
             appends.push(Append { at: place.at, spot: place.spot, text });
         }
     }
