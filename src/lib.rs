@@ -30,6 +30,8 @@ pub mod cli;
 pub mod config;
 mod environment;
 mod files;
+#[cfg(feature = "page")]
+pub mod page;
 mod process;
 pub mod sections;
 mod sessions;

@@ -78,7 +78,7 @@ impl ManifestDiff {
             fragments.push(FragmentChange { id: fragment.id.clone(), placement, fate, tokens_before, tokens: fragment.tokens });
             seen.insert(place);
         }
-        for (_, (placement, fragment)) in old.into_iter().filter(|(place, _)| !seen.contains(place)) {
+        for (_, placement, fragment) in placed(before).filter(|(place, ..)| !seen.contains(place)) {
             let (id, fate) = (fragment.id.clone(), FragmentFate::Removed);
             fragments.push(FragmentChange { id, placement, fate, tokens_before: fragment.tokens, tokens: 0 });
         }

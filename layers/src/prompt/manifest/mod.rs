@@ -97,7 +97,7 @@ impl Manifest {
     }
     /// All tokens of ours, as the stack's counter counts each fragment.
     pub fn tokens(&self) -> usize {
-        self.totals.values().map(|total| total.tokens).sum()
+        self.totals.values().fold(0, |all, total| all.saturating_add(total.tokens))
     }
     /// What became of `previous`, the manifest of an earlier request of this conversation.
     pub fn diff(&self, previous: &Self) -> ManifestDiff {

@@ -148,6 +148,9 @@ impl Unit<'_> {
             _ => false,
         }
     }
+    fn tokens(&self) -> usize {
+        if let Unit::Text(text) = self { tokens(text, usize::MAX) } else { 0 }
+    }
     fn callers_place(&self) -> Option<CallersPlace> {
         match self {
             Unit::Tools(_) => Some(CallersPlace::Tools),
@@ -186,12 +189,12 @@ impl<'a> Prefix<'a> {
         }
         let new = self.units(whole);
         let same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
-        let mut kept_tokens: usize =
-            new[..same].iter().map(|unit| if let Unit::Text(text) = unit { tokens(text, usize::MAX) } else { 0 }).sum();
+        let all_tokens = |units: &[Unit<'_>]| units.iter().map(|unit| unit.tokens()).fold(0, usize::saturating_add);
+        let mut kept_tokens = all_tokens(&new[..same]);
         let first_change = match (old.get(same), new.get(same)) {
             (Some(old), Some(new)) => {
                 let (change, kept) = parting(old, new);
-                kept_tokens += kept;
+                kept_tokens = kept_tokens.saturating_add(kept);
                 Some(change)
             }
             // What stood behind the last message, and does no more.
@@ -199,14 +202,14 @@ impl<'a> Prefix<'a> {
             (None, Some(Unit::Text(new))) if new.placement == Placement::System => Some(parting_of_texts(None, Some(new)).0),
             _ => None,
         };
-        let all: usize = self.texts.iter().map(|text| tokens(text, usize::MAX)).sum();
-        Foreseen { first_change, kept_tokens, new_tokens: all - kept_tokens }
+        let all = self.texts.iter().map(|text| tokens(text, usize::MAX)).fold(0, usize::saturating_add);
+        Foreseen { first_change, kept_tokens, new_tokens: all.saturating_sub(kept_tokens) }
     }
 }
 
 /// Tokens of the fragments that end by `end`.
 fn tokens(text: &RenderedText, end: usize) -> usize {
-    text.fragments.iter().filter(|fragment| fragment.offset + fragment.bytes <= end).map(|fragment| fragment.tokens).sum()
+    text.fragments.iter().filter(|fragment| fragment.end() <= end).fold(0, |all, fragment| all.saturating_add(fragment.tokens))
 }
 
 /// Where two units part, and the tokens of the new one ahead of that.
@@ -230,7 +233,7 @@ fn parting_of_texts(old: Option<&RenderedText>, new: Option<&RenderedText>) -> (
 
 /// The fragment that came, else the one that went, else the one that changed. Between two fragments it is the next one's doing.
 fn changed_fragment<'a>(old: Option<&'a RenderedText>, new: Option<&'a RenderedText>, offset: usize) -> &'a str {
-    let at = |text: Option<&'a RenderedText>| text?.fragments.iter().find(|fragment| offset < fragment.offset + fragment.bytes);
+    let at = |text: Option<&'a RenderedText>| text?.fragments.iter().find(|fragment| offset < fragment.end());
     let stands_in = |text: Option<&RenderedText>, fragment: &RenderedFragment| {
         text.is_some_and(|text| text.fragments.iter().any(|other| other.id == fragment.id))
     };

@@ -60,6 +60,20 @@ pub struct RenderedFragment {
     pub limit: Option<LimitOutcome>,
 }
 
+impl RenderedFragment {
+    /// The byte behind it in the rendered text.
+    pub fn end(&self) -> usize {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
+impl RenderedText {
+    /// A fragment's bytes; empty where it is none of this text's.
+    pub fn fragment(&self, fragment: &RenderedFragment) -> &str {
+        self.text.get(fragment.offset..fragment.end()).unwrap_or_default()
+    }
+}
+
 /// One text of ours in the request, and the fragments that it is made of.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RenderedText {
