@@ -206,7 +206,7 @@ async fn what_changed_since_the_request_before_is_shown() {
     let (sent, second) = send(&stack, &session, conversation(Format::OpenAiChat, &["a", "b", "c"])).await;
     let elements = shows(&page::html(&second, &sent, Some(&first)), &second);
     let panel = elements.iter().find(|element| element.is("section", "broken")).expect("it says that the prefix broke");
-    assert!(panel.text.contains("we changed the system prompt from byte 6 on, in `two`"), "{}", panel.text);
+    assert!(panel.text.contains("we changed the system prompt from byte 6 on, in two"), "{}", panel.text);
     assert!(panel.text.contains("removed one in the system prompt") && panel.text.contains("added clock"), "{}", panel.text);
 
     // Alone it says what the session knows.

@@ -57,7 +57,7 @@ impl<'a> Change<'a> {
         let class = if self.first.is_some() { "panel broken" } else { "panel kept" };
         page.raw("<section class=\"").raw(class).raw("\"><h2>Since the request before</h2>\n<p>");
         match (&self.first, &self.diff) {
-            (Some(change), _) => page.raw("What was sent is not as it was: ").text(&change.to_string()).raw("."),
+            (Some(change), _) => page.raw("What was sent is not as it was: ").prose(&change.to_string()).raw("."),
             (None, Some(diff)) if !diff.is_whole => {
                 page.raw("The system prompt is as it was. The messages of the two requests can&#39;t be compared.")
             }

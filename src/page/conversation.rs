@@ -11,8 +11,9 @@ use std::borrow::Cow;
 
 /// Characters of a text of the caller's that are shown; ours are shown whole.
 const SHOWN: usize = 20_000;
-/// A text of the caller's of more characters is shown when it is asked for.
-const OPEN: usize = 1_200;
+/// A text of the caller's of more characters or lines is shown when it is asked for.
+const OPEN_CHARS: usize = 1_200;
+const OPEN_LINES: usize = 24;
 
 /// A part of a message.
 pub(super) enum Piece<'a> {
@@ -143,7 +144,8 @@ impl<'a> Reader<'a> {
         match role {
             "system" | "developer" => self.system(text, pieces),
             "user" => self.user(text, pieces),
-            _ => callers("", text, pieces),
+            "assistant" | "model" => callers("answer", text, pieces),
+            _ => callers("result", text, pieces),
         }
     }
     fn part(&mut self, role: &str, part: &'a Value, pieces: &mut Vec<Piece<'a>>) {
@@ -193,7 +195,7 @@ fn compact(value: &Value) -> String {
 pub(super) fn show(page: &mut Markup, label: &str, text: &str) {
     let (kept, rest) = text.char_indices().nth(SHOWN).map_or((text, ""), |(at, _)| text.split_at(at));
     let chars = text.chars().count();
-    let is_short = chars <= OPEN;
+    let is_short = chars <= OPEN_CHARS && text.lines().nth(OPEN_LINES).is_none();
     page.raw("<details class=\"own\"").raw(if is_short { " open=\"open\">" } else { ">" }).raw("<summary>");
     page.text(if label.is_empty() { "the caller's own words" } else { label }).raw(" <span>").text(&counted(chars, "character"));
     page.raw("</span></summary>\n").preformatted("body", kept);

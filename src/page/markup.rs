@@ -38,6 +38,17 @@ impl Markup {
         }
         self
     }
+    /// A sentence of ours that quotes in backticks.
+    pub(super) fn prose(&mut self, sentence: &str) -> &mut Self {
+        for (n, piece) in sentence.split('`').enumerate() {
+            if n % 2 == 0 {
+                self.text(piece)
+            } else {
+                self.raw("<code>").text(piece).raw("</code>")
+            };
+        }
+        self
+    }
     /// A quoted attribute's value.
     pub(super) fn attribute(&mut self, value: &str) -> &mut Self {
         for c in value.chars() {

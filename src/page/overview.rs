@@ -118,11 +118,13 @@ pub(super) fn findings(page: &mut Markup, manifest: &Manifest) {
         page.raw("<section class=\"panel\"><h2>What was noticed</h2>\n<ul class=\"diagnostics\">\n");
         for diagnostic in &manifest.diagnostics {
             page.raw("<li class=\"").raw(severity(diagnostic.severity)).raw("\"><b>").raw(severity(diagnostic.severity)).raw("</b> ");
-            page.text(&diagnostic.message).raw(" <code>").text(&diagnostic.code).raw("</code>");
+            page.prose(&diagnostic.message).raw(" <code>").text(&diagnostic.code).raw("</code>");
             if let Some(path) = &diagnostic.path {
-                let numbers = [diagnostic.line, diagnostic.column].into_iter().map_while(|number| number);
-                let place: String = numbers.map(|number| format!(":{number}")).collect();
-                page.raw(" <span class=\"path\">").text(path).text(&place).raw("</span>");
+                page.raw(" <span class=\"path\">").text(path);
+                for number in [diagnostic.line, diagnostic.column].into_iter().map_while(|number| number) {
+                    page.raw(":").raw(&number.to_string());
+                }
+                page.raw("</span>");
             }
             page.raw("</li>\n");
         }

@@ -118,6 +118,7 @@ impl fmt::Display for Source {
             Self::Probe => "probe",
             Self::Skills => "skills",
             Self::File { path, lines: None } => path,
+            Self::File { path, lines: Some(Lines { first, last }) } if first == last => return write!(f, "{path}:{first}"),
             Self::File { path, lines: Some(Lines { first, last }) } => return write!(f, "{path}:{first}-{last}"),
         })
     }

@@ -42,7 +42,7 @@ impl Wire<Value> for OpenAiChat {
         let speaks_as_developer = json::list(request, "messages").iter().any(|message| json::text(message, "role") == "developer");
         let tools = json::described(json::list(request, "tools").iter().filter_map(definition).chain(json::list(request, "functions")));
         let (model, system) = (json::model(request), json::leading_system(request));
-        let mut conversation = Conversation { model, system, speaks_as_developer, tools, ..Conversation::default() };
+        let mut conversation = Conversation { speaks_as_developer, system, model, tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
                 role @ ("tool" | "function") => {

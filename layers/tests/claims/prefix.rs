@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::wire::Format;
 use tower_prompt_layers::{
-    AnchorKey, CallersPlace, Context, FirstChange, Fragment, FragmentFate, Manifest, Placement, Prompt, PromptStack, Purpose, Report,
-    Session, Settings, SystemPromptLayer, Tier, Trust, Turn,
+    AnchorKey, CallersPlace, Context, FirstChange, Fragment, FragmentFate, Manifest, ManifestDiff, Placement, Prompt, PromptStack, Purpose,
+    Report, Session, Settings, SystemPromptLayer, Tier, Trust, Turn,
 };
 
 /// A conversation whose facts the test changes.
@@ -74,7 +74,11 @@ async fn a_conversation_that_grows_keeps_all_that_was_sent() {
     assert_eq!(foreseen.new_tokens, tokens(&second, &[Placement::BehindMessage(2)]));
     assert_eq!(foreseen.kept_tokens + foreseen.new_tokens, second.tokens());
 
+    let text = serde_json::to_string(&second).unwrap();
+    assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), second);
     let diff = second.diff(&first);
+    let text = serde_json::to_string(&diff).unwrap();
+    assert_eq!(serde_json::from_str::<ManifestDiff>(&text).unwrap(), diff);
     assert_eq!((&diff.prefix, diff.is_whole), (&foreseen, true));
     let fates: Vec<(&str, FragmentFate)> = diff.fragments.iter().map(|fragment| (&*fragment.id, fragment.fate)).collect();
     let stays = |id| (id, FragmentFate::Unchanged);

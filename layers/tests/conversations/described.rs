@@ -17,10 +17,11 @@ impl Run {
         }
         let results = |own: &Own| if let Own::Results { content, .. } = own { *content } else { "" };
         let mut expected = None;
-        for n in 0..last.key.len().min(seen.key.len()) {
+        let both = last.key.len().min(seen.key.len());
+        for (n, text) in texts.iter().enumerate().take(both) {
             if seen.key[n] != last.key[n] || results(&seen.messages[n].0) != results(&last.own[n]) {
                 expected = Some("caller");
-            } else if texts[n] != last.texts[n] && (n + 1 < last.key.len() || last.texts[n].is_some()) {
+            } else if *text != last.texts[n] && (n + 1 < last.key.len() || last.texts[n].is_some()) {
                 expected = Some("us");
             }
             if expected.is_some() {

@@ -189,7 +189,7 @@ impl<'a> Prefix<'a> {
         }
         let new = self.units(whole);
         let same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
-        let all_tokens = |units: &[Unit<'_>]| units.iter().map(|unit| unit.tokens()).fold(0, usize::saturating_add);
+        let all_tokens = |units: &[Unit<'_>]| units.iter().map(Unit::tokens).fold(0, usize::saturating_add);
         let mut kept_tokens = all_tokens(&new[..same]);
         let first_change = match (old.get(same), new.get(same)) {
             (Some(old), Some(new)) => {
