@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Diagnostic;
+use super::{Diagnostic, Lines};
 
 /// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
 pub type FragmentId = Cow<'static, str>;
@@ -86,15 +86,6 @@ pub enum Source {
     },
 }
 
-/// Lines of a file, from 1, the last included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Lines {
-    /// The first.
-    pub first: u32,
-    /// The last.
-    pub last: u32,
-}
-
 impl Source {
     /// A file.
     pub fn file(path: impl Into<String>) -> Self {
@@ -118,8 +109,7 @@ impl fmt::Display for Source {
             Self::Probe => "probe",
             Self::Skills => "skills",
             Self::File { path, lines: None } => path,
-            Self::File { path, lines: Some(Lines { first, last }) } if first == last => return write!(f, "{path}:{first}"),
-            Self::File { path, lines: Some(Lines { first, last }) } => return write!(f, "{path}:{first}-{last}"),
+            Self::File { path, lines: Some(lines) } => return write!(f, "{path}:{lines}"),
         })
     }
 }

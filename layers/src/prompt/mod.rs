@@ -7,6 +7,7 @@
 mod add;
 mod diagnostic;
 mod fragment;
+mod lines;
 mod manifest;
 mod open;
 mod render;
@@ -18,7 +19,8 @@ mod turn;
 pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
 pub use diagnostic::{Diagnostic, Severity};
-pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Lines, Source, Text, Tier, Trust};
+pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
+pub use lines::Lines;
 pub use manifest::{
     CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, Event, FirstChange, Foreseen, FragmentChange, FragmentFate,
     LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report, Total, Usage,
