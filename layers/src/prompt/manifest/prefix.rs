@@ -183,11 +183,13 @@ impl<'a> Prefix<'a> {
     pub(crate) fn since(self, before: Self) -> Foreseen {
         let whole = self.caller.is_comparable_with(before.caller);
         let mut old = before.units(whole);
+        let mut new = self.units(whole);
         // An answer that was begun for the model is not sent yet.
-        while matches!(old.last(), Some(Unit::Message(message)) if message.role == Role::Assistant) {
-            old.pop();
+        for units in [&mut old, &mut new] {
+            while matches!(units.last(), Some(Unit::Message(message)) if message.role == Role::Assistant) {
+                units.pop();
+            }
         }
-        let new = self.units(whole);
         let same = old.iter().zip(&new).take_while(|(old, new)| old.is(new)).count();
         let all_tokens = |units: &[Unit<'_>]| units.iter().map(Unit::tokens).fold(0, usize::saturating_add);
         let mut kept_tokens = all_tokens(&new[..same]);
