@@ -31,6 +31,8 @@ pub mod config;
 mod environment;
 mod files;
 pub mod invariants;
+#[cfg(feature = "page")]
+pub mod page;
 mod process;
 pub mod sections;
 pub mod sessions;

@@ -16,6 +16,8 @@ mod held;
 mod manifest;
 #[path = "claims/placement.rs"]
 mod placement;
+#[path = "claims/prefix.rs"]
+mod prefix;
 #[path = "claims/purge.rs"]
 mod purge;
 #[path = "claims/rebase.rs"]

@@ -8,13 +8,15 @@
 //!   said to be gone, silence changes nothing, and a tool round says no facts;
 //! * the bodies of skills that stand in it are those of the skills in force in its branch; where the tail takes no text behind results, they
 //!   follow at the branch's next place;
-//! * its manifest names these texts, byte for byte;
+//! * its manifest names these texts, byte for byte, and says where it parts from the last request, and whose doing that is;
 //! * assembled again, it stays as it is.
 //!
 //! The caller edits, branches, goes back, retries, compacts, sends at once, drops requests, and sends its history bare, as it was sent, or mixed,
 //! with other ids, over each wire, through restarts of a program that keeps nothing but the session's events, from one wire to the next, with texts that quote ours. `CASES=50000` runs so many conversations,
 //! `FIRST=1000` begins at that one.
 
+#[path = "conversations/described.rs"]
+mod described;
 #[path = "conversations/formats.rs"]
 mod formats;
 #[path = "conversations/generator.rs"]

@@ -4,7 +4,7 @@ use super::terminal::Terminal;
 use super::workspace::wait;
 use super::{Failure, Outcome};
 use crate::layers::skill::{ActiveSkill, SkillActivationMode};
-use crate::layers::{JournalError, Session};
+use crate::layers::{AnchorKey, JournalError, Session};
 use crate::sessions::{Message, SessionLog, Speaker, StoreError};
 use serde::Serialize;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(super) struct Conversation {
 impl Conversation {
     /// One that begins here and is kept nowhere.
     pub(super) fn new() -> Self {
-        Self { session: Session::new(), messages: Vec::new(), kept: 0, log: None }
+        Self { session: Session::with_key(AnchorKey::public()), messages: Vec::new(), kept: 0, log: None }
     }
     /// As this file has it; what is said from now on is not kept.
     pub(super) fn read(path: &Path, terminal: &mut Terminal) -> Result<Self, Failure> {

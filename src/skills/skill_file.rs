@@ -302,7 +302,8 @@ impl FileSkill {
             Ok(None) => return Err(changed("it has no front matter")),
             Err(error) => return Err(changed(&error.message)),
         }
-        let mut text = SkillText { body: document.body().to_owned(), diagnostics: Vec::new() };
+        let first_line = u32::try_from(document.body_line()).ok();
+        let mut text = SkillText { body: document.body().to_owned(), first_line, diagnostics: Vec::new() };
         if more {
             let line_end = text.body.rfind(['\n', '\r']).map_or(text.body.len(), |at| at + 1);
             text.body.truncate(line_end);

@@ -2,6 +2,7 @@
 
 use super::run::SAMPLE;
 use crate::place::Place;
+use serde_json::{Value, json};
 use tower_prompt::layers::text::Limit;
 use tower_prompt::layers::{Manifest, Placement, Round};
 
@@ -66,6 +67,8 @@ fn a_turn_as_json_is_a_manifest_that_adds_up() {
         ] {
             assert!(ids.contains(&id), "{format} {id}: {ids:?}");
         }
+        let skill = manifest.fragments().find(|(_, fragment)| fragment.id == "active_skill:table-tests").unwrap().1.source.to_string();
+        assert!(skill.ends_with("/table-tests/SKILL.md:5-11"), "the lines of the body: {skill}");
         let tokens: usize = manifest.fragments().map(|(_, fragment)| fragment.tokens).sum();
         assert_eq!(manifest.tokens_by_tier().values().sum::<usize>(), tokens);
         assert!(manifest.system_hash.is_some());
@@ -113,4 +116,82 @@ fn explain_writes_nothing() {
     place.run(&["explain", "-m", "hi"]);
     assert_eq!((before, std::fs::read_dir(place.at("home")).unwrap().count()), (0, 0));
     assert_eq!(std::fs::read_dir(place.at("work")).unwrap().count(), 0);
+}
+
+/// The text of a page, without what differs from run to run: of its style sheet and of the prompt's own text nothing.
+fn outline(html: &str, place: &Place) -> String {
+    let (_, body) = html.split_once("<body>").unwrap();
+    let mut out = String::new();
+    for piece in body.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap();
+        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).unwrap();
+        if name == "pre" && !tag.starts_with('/') {
+            out.push_str("[text]");
+        } else {
+            out.push_str(text);
+        }
+        if tag.starts_with('/') && ["h1", "h2", "h3", "li", "p", "summary", "div", "details"].contains(&name) {
+            out.push('\n');
+        }
+    }
+    let lines: Vec<&str> = out.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "[text]").collect();
+    let without_hashes =
+        |line: &str| line.rsplit_once(" · ").filter(|(_, hash)| hash.len() >= 12).map_or(line, |(line, _)| line).to_owned();
+    let lines: Vec<String> = lines.into_iter().map(without_hashes).collect();
+    super::run::steady(&lines.join("\n"), place)
+}
+
+#[test]
+fn a_turn_as_a_page() {
+    let place = Place::new();
+    place.write("work/bcode.toml", STEADY);
+    for n in 0..3 {
+        place.skill(&format!("skill-{n}"), "What it does, and when it should be used.", "Body");
+    }
+    let run = place.run(&["explain", "-m", "hi", "--html", "-"]);
+    insta::assert_snapshot!(outline(run.data(), &place));
+}
+
+#[test]
+fn a_page_of_a_second_turn_says_what_changed() {
+    let place = Place::new();
+    place.write("work/bcode.toml", STEADY);
+    let messages = |texts: &[&str]| -> Value {
+        texts.iter().enumerate().map(|(n, text)| json!({"role": if n % 2 == 0 { "user" } else { "assistant" }, "content": text})).collect()
+    };
+    let explain = |texts: &[&str], more: &[&str]| {
+        place.write("work/request.json", json!({"model": "m", "messages": messages(texts)}).to_string());
+        place.run(&[&["explain", "--request", "request.json", "--format", "openai-chat"], more].concat())
+    };
+    place.write("work/first.json", explain(&["one"], &["--json"]).data());
+    let page = place.at("work/page.html");
+    let panel = |texts: &[&str]| {
+        let run = explain(texts, &["--html", "page.html", "--previous", "first.json"]);
+        assert_eq!((run.data(), run.stderr.starts_with("Wrote page.html, ")), ("", true), "{}", run.stderr);
+        let html = std::fs::read_to_string(&page).unwrap();
+        html.split_once("Since the request before</h2>").unwrap().1.split_once("</section>").unwrap().0.to_owned()
+    };
+    assert!(panel(&["one", "ok", "two"]).contains("Nothing that was sent before changed."));
+    assert!(panel(&["ONE", "ok", "two"]).contains("the caller changed its messages from message 1 on"));
+    let table = explain(&["one", "ok", "two"], &["--previous", "first.json"]);
+    assert!(table.data().contains("\nNothing that was sent changed. Fragments: "), "{}", table.stdout);
+
+    place.write("work/bcode.toml", STEADY.replace("brief", "short"));
+    assert!(panel(&["one", "ok", "two"]).contains("in <code>agent_suffix</code>"));
+}
+
+#[test]
+fn what_can_not_be_read_or_written_is_said() {
+    let place = Place::new();
+    place.write("work/no.json", "{\"round\": \"start\"}");
+    for (arguments, said) in [
+        (["--previous", "missing.json"], "--previous missing.json: "),
+        (["--previous", "no.json"], "this is no manifest that `explain --json` printed: missing field"),
+        (["--html", "no/such/folder.html"], "--html no/such/folder.html: "),
+    ] {
+        let run = place.run(&[&["explain", "-m", "hi"], &arguments[..]].concat());
+        assert!(run.failure().contains(said), "{}", run.stderr);
+    }
+    assert_eq!(place.run(&["explain", "-m", "hi", "--json", "--html", "page.html"]).code, 2);
+    assert!(!place.at("work/page.html").exists());
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Diagnostic;
+use super::{Diagnostic, Lines};
 
 /// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
 pub type FragmentId = Cow<'static, str>;
@@ -80,13 +80,23 @@ pub enum Source {
     File {
         /// As found.
         path: String,
+        /// The lines of it that were taken, where that is not all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<Lines>,
     },
 }
 
 impl Source {
     /// A file.
     pub fn file(path: impl Into<String>) -> Self {
-        Self::File { path: path.into() }
+        Self::File { path: path.into(), lines: None }
+    }
+    /// Of a file these lines, from 1, the last included.
+    pub fn lines(mut self, first: u32, last: u32) -> Self {
+        if let Self::File { lines, .. } = &mut self {
+            *lines = Some(Lines { first, last });
+        }
+        self
     }
 }
 
@@ -98,7 +108,8 @@ impl fmt::Display for Source {
             Self::Configuration => "configuration",
             Self::Probe => "probe",
             Self::Skills => "skills",
-            Self::File { path } => path,
+            Self::File { path, lines: None } => path,
+            Self::File { path, lines: Some(lines) } => return write!(f, "{path}:{lines}"),
         })
     }
 }

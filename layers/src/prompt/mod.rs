@@ -7,6 +7,7 @@
 mod add;
 mod diagnostic;
 mod fragment;
+mod lines;
 mod manifest;
 mod open;
 mod render;
@@ -19,7 +20,11 @@ pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
 pub use diagnostic::{Diagnostic, Severity};
 pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
-pub use manifest::{ContentHash, CutOutput, Event, LimitOutcome, Manifest, Placement, RenderedFragment, RenderedText, Report, Usage};
+pub use lines::Lines;
+pub use manifest::{
+    CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, CutText, Event, FirstChange, Foreseen, FragmentChange, FragmentFate,
+    LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report, Total, Usage,
+};
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};
 pub(crate) use session::BLOCK_START;

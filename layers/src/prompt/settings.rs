@@ -149,6 +149,7 @@ impl Settings {
         }
         if tracing::enabled!(tracing::Level::DEBUG) {
             let tokens = manifest.tokens_by_tier();
+            let first_change = manifest.foreseen.as_ref().and_then(|foreseen| foreseen.first_change.as_ref());
             let of = |tier: Tier| tokens.get(&tier).copied().unwrap_or_default();
             tracing::debug!(
                 round = ?manifest.round,
@@ -157,6 +158,8 @@ impl Settings {
                 session = of(Tier::Session),
                 turn = of(Tier::Turn),
                 step = of(Tier::Step),
+                as_before = manifest.foreseen.as_ref().map(|foreseen| foreseen.kept_tokens),
+                first_change = first_change.map(tracing::field::display),
                 "prompt assembled"
             );
         }

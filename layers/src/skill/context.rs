@@ -112,7 +112,11 @@ pub(crate) fn bodies(
             match skill.content.load().await {
                 Ok(text) => {
                     entries.extend(text.diagnostics.into_iter().map(Entry::from));
-                    let fragment = skill_fragment(&skill.summary, &text.body, arguments).pool(pool);
+                    let mut fragment = skill_fragment(&skill.summary, &text.body, arguments).pool(pool);
+                    if let Some(first) = text.first_line {
+                        let more = text.body.lines().count().saturating_sub(1);
+                        fragment.source = fragment.source.lines(first, first.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)));
+                    }
                     fragments.push(effect(fragment, &active));
                 }
                 // It is not tried again at every request.

@@ -11,6 +11,8 @@ use std::sync::{Arc, OnceLock};
 pub struct SkillText {
     /// What stands behind the front matter, as written.
     pub body: String,
+    /// The line of its file on which that begins, from 1.
+    pub first_line: Option<u32>,
     /// What was found while reading it.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -29,7 +31,7 @@ pub trait LoadSkill: Send + Sync {
 
 impl LoadSkill for String {
     fn load(&self) -> LoadingSkill {
-        let text = SkillText { body: self.clone(), diagnostics: Vec::new() };
+        let text = SkillText { body: self.clone(), ..SkillText::default() };
         Box::pin(std::future::ready(Ok(text)))
     }
 }

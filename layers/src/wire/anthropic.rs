@@ -81,7 +81,8 @@ impl Wire<Value> for Anthropic {
             return Conversation::foreign();
         }
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
-        let mut conversation = Conversation { model: json::model(request), tools, ..Conversation::default() };
+        let system = json::system(request.get("system"));
+        let mut conversation = Conversation { model: json::model(request), system, tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
             if json::text(message, "role") == "assistant" {

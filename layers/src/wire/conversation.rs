@@ -66,8 +66,10 @@ pub struct Message {
     pub calls: Vec<ToolCall>,
     /// Which calls of the message before the results answer, by ordinal.
     pub answers: Vec<Option<usize>>,
-    /// Characters of each of them, as a bound on tool output counts; none where a wire bounds no output.
-    pub result_chars: Vec<usize>,
+    /// Of each of them the message that it stands in and its characters, as a bound on tool output counts; none where a wire bounds no output.
+    pub result_chars: Vec<(usize, usize)>,
+    /// Of each call whose arguments are no JSON where JSON is due, the message and the characters.
+    pub malformed_argument_chars: Vec<(usize, usize)>,
 }
 
 impl Message {
@@ -111,6 +113,8 @@ pub struct Conversation {
     pub is_foreign: bool,
     /// The caller speaks to the model as `developer`, where others say `system`.
     pub speaks_as_developer: bool,
+    /// The system text that it begins with, ours in front of the caller's where the caller kept that: the manifest alone looks at it.
+    pub system: Option<String>,
     /// The model that the request names.
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.
@@ -153,7 +157,7 @@ impl Conversation {
     /// So many characters has the result that was pushed last.
     pub fn measure_result(&mut self, chars: usize) {
         if let Some(run) = self.messages.last_mut().filter(|run| run.role == Role::Tool) {
-            run.result_chars.push(chars);
+            run.result_chars.push((run.at, chars));
         }
     }
     /// Adds to the model's message at the end, or begins one: for formats that write texts and calls as items of their own.

@@ -63,6 +63,9 @@ impl Wire<Value> for Gemini {
         let cached = either(request, "cachedContent", "cached_content").and_then(Value::as_str);
         let mut conversation = Conversation {
             model: json::model(request),
+            system: json::system(
+                either(request, "systemInstruction", "system_instruction").map(|system| system.get("parts").unwrap_or(system)),
+            ),
             results_stand_alone: true,
             held_by_provider: cached.map(|name| HeldHistory::Fixed(name.to_owned())),
             system_is_held: cached.is_some(),

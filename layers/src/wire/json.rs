@@ -114,6 +114,20 @@ pub(super) fn model(body: &Value) -> Option<String> {
     body.get("model").and_then(Value::as_str).map(str::to_owned)
 }
 
+/// A system text: a string, or parts with the same gaps between them as between ours and the caller's.
+pub(super) fn system(content: Option<&Value>) -> Option<String> {
+    match content? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join(GAP)),
+        _ => None,
+    }
+}
+
+/// As [`system`], of a list of messages.
+pub(super) fn leading_system(body: &Value) -> Option<String> {
+    system(list(body, "messages").first().filter(|first| is_system(first))?.get("content"))
+}
+
 /// A message of this content, a string or a list of parts: what `of_part` finds to be text is text, what it leaves out is left out, all else is
 /// media.
 pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: impl Fn(&Value) -> PartKind) -> Message {
@@ -189,15 +203,24 @@ pub(super) fn call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall 
     ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
-/// As [`call`], of a function whose arguments are JSON in a string. Arguments that are no JSON are not looked at: they may be sent cut.
-pub(super) fn function_call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall {
+/// Adds a call of a function, whose arguments are JSON in a string. Arguments that are none are not looked at, since they may be sent cut; they are
+/// measured.
+pub(super) fn push_function_call(message: &mut Message, at: usize, id: &str, name: &str, arguments: Option<&Value>) {
     let text = arguments.and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let arguments = match text.map(serde_json::from_str::<Value>) {
-        Some(Ok(parsed)) => canonical(&parsed),
-        Some(Err(_)) => "malformed".to_owned(),
-        None => return call(id, name, arguments),
+    let arguments = match text.map(|text| (text, parsed_arguments(text))) {
+        Some((_, Some(parsed))) => canonical(&parsed),
+        Some((text, None)) => {
+            message.malformed_argument_chars.push((at, text.chars().count()));
+            "malformed".to_owned()
+        }
+        None => return message.calls.push(call(id, name, arguments)),
     };
-    ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
+    message.calls.push(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
+}
+
+/// Arguments are an object; JSON in JSON is no more than a text.
+fn parsed_arguments(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().filter(|parsed: &Value| !parsed.is_string())
 }
 
 /// The names of tools that have a description, or could have one.

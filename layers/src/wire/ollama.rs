@@ -38,7 +38,8 @@ impl Wire<Value> for OllamaChat {
             return Conversation::foreign();
         }
         let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| tool.get("function")));
-        let mut conversation = Conversation { model: json::model(request), provider: Some(PROVIDER), tools, ..Conversation::default() };
+        let (model, system) = (json::model(request), json::leading_system(request));
+        let mut conversation = Conversation { model, system, provider: Some(PROVIDER), tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
             match json::text(message, "role") {
@@ -107,6 +108,7 @@ impl Wire<Value> for OllamaGenerate {
             messages: vec![message],
             held_by_provider: held.map(|tokens| HeldHistory::Fixed(json::canonical(tokens))),
             model: json::model(request),
+            system: json::system(request.get("system")),
             provider: Some(PROVIDER),
             ..Conversation::default()
         }

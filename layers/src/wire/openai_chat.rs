@@ -8,7 +8,7 @@
 
 use super::json::{self, PartKind, Parts};
 use super::tool_output::result_chars;
-use super::{Conversation, Edits, Role, Spot, Wire};
+use super::{Conversation, Edits, Message, Role, Spot, Wire};
 use serde_json::{Value, json};
 
 /// OpenAI Chat Completions.
@@ -41,7 +41,8 @@ impl Wire<Value> for OpenAiChat {
         }
         let speaks_as_developer = json::list(request, "messages").iter().any(|message| json::text(message, "role") == "developer");
         let tools = json::described(json::list(request, "tools").iter().filter_map(definition).chain(json::list(request, "functions")));
-        let mut conversation = Conversation { model: json::model(request), speaks_as_developer, tools, ..Conversation::default() };
+        let (model, system) = (json::model(request), json::leading_system(request));
+        let mut conversation = Conversation { speaks_as_developer, system, model, tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
                 role @ ("tool" | "function") => {
@@ -54,15 +55,19 @@ impl Wire<Value> for OpenAiChat {
                 }
                 "assistant" => {
                     let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
-                    let function = |call: &Value, id: &str| json::function_call(id, json::text(call, "name"), call.get("arguments"));
+                    let function = |read: &mut Message, call: &Value, id: &str| {
+                        json::push_function_call(read, at, id, json::text(call, "name"), call.get("arguments"));
+                    };
                     for call in json::list(message, "tool_calls") {
                         let body = call.get("function").or_else(|| call.get("custom")).unwrap_or(&Value::Null);
-                        read.calls.push(match body.get("input") {
-                            Some(input) => json::call(json::text(call, "id"), json::text(body, "name"), Some(input)),
-                            None => function(body, json::text(call, "id")),
-                        });
+                        match body.get("input") {
+                            Some(input) => read.calls.push(json::call(json::text(call, "id"), json::text(body, "name"), Some(input))),
+                            None => function(&mut read, body, json::text(call, "id")),
+                        }
                     }
-                    read.calls.extend(message.get("function_call").filter(|call| call.is_object()).map(|call| function(call, "")));
+                    if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
+                        function(&mut read, call, "");
+                    }
                     conversation.messages.push(read);
                 }
                 _ => conversation.messages.push(json::message(at, Role::User, message.get("content"), kind)),

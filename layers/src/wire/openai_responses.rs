@@ -58,6 +58,7 @@ impl Wire<Value> for OpenAiResponses {
     fn read(&self, request: &Value) -> Conversation {
         let mut conversation = Conversation {
             model: json::model(request),
+            system: json::system(request.get("instructions")),
             held_by_provider: held_by_provider(request),
             tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
             ..Conversation::default()
@@ -89,8 +90,8 @@ impl Wire<Value> for OpenAiResponses {
                     conversation.measure_result(item.get("output").map_or(0, result_chars));
                 }
                 "function_call" => {
-                    let call = json::function_call(json::text(item, "call_id"), json::text(item, "name"), item.get("arguments"));
-                    conversation.assistant(at).calls.push(call);
+                    let (id, name) = (json::text(item, "call_id"), json::text(item, "name"));
+                    json::push_function_call(conversation.assistant(at), at, id, name, item.get("arguments"));
                 }
                 "custom_tool_call" => {
                     let call = json::call(json::text(item, "call_id"), json::text(item, "name"), item.get("input"));

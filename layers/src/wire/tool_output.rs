@@ -71,7 +71,9 @@ impl ToolOutputBound {
     /// The arguments of a call as they are sent; `None` where they are sent whole.
     pub fn malformed_arguments(&self, arguments: &str) -> Option<String> {
         let room = Room::UNLIMITED.with(Limit::Chars(self.max_malformed_argument_chars?.get()));
-        if room.holds(arguments) || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
+        // JSON in JSON is a text too.
+        let is_structured = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|parsed| !parsed.is_string());
+        if room.holds(arguments) || is_structured(arguments) {
             return None;
         }
         Some(cut_middle(arguments, &room, |left_out| marker(left_out, None))?.apply(arguments))
@@ -173,25 +175,55 @@ fn only_text(fields: &mut Map<String, Value>) -> Option<&mut String> {
 /// The fields of a part that hold what a tool printed.
 const TEXT_FIELDS: [&str; 3] = ["text", "stdout", "stderr"];
 
-fn texts(part: &Value) -> Vec<&String> {
-    match part {
-        Value::String(text) => vec![text],
-        Value::Object(fields) => {
-            let texts = fields.iter().filter(|(name, _)| TEXT_FIELDS.contains(&name.as_str()));
-            texts.filter_map(|(_, value)| if let Value::String(text) = value { Some(text) } else { None }).collect()
-        }
-        _ => Vec::new(),
+/// Parts stand in parts so deep.
+const DEPTH: usize = 3;
+
+/// Whether a field of a part holds text, or parts that do.
+fn has_text(is_text: bool, name: &str, value: &Value, depth: usize) -> bool {
+    match value {
+        Value::String(_) => TEXT_FIELDS.contains(&name) || (is_text && name == "data"),
+        Value::Array(_) => name == "content" && depth > 0,
+        Value::Object(_) => name == "source" && depth > 0,
+        _ => false,
     }
 }
-fn texts_mut(part: &mut Value) -> Vec<&mut String> {
-    match part {
-        Value::String(text) => vec![text],
-        Value::Object(fields) => {
-            let texts = fields.iter_mut().filter(|(name, _)| TEXT_FIELDS.contains(&name.as_str()));
-            texts.filter_map(|(_, value)| if let Value::String(text) = value { Some(text) } else { None }).collect()
+fn is_text(fields: &Map<String, Value>) -> bool {
+    fields.get("type").is_some_and(|kind| kind == "text")
+}
+
+fn texts(part: &Value) -> Vec<&String> {
+    fn collect<'v>(part: &'v Value, depth: usize, texts: &mut Vec<&'v String>) {
+        match part {
+            Value::String(text) => texts.push(text),
+            Value::Array(parts) if depth > 0 => parts.iter().for_each(|part| collect(part, depth - 1, texts)),
+            Value::Object(fields) => {
+                let is_text = is_text(fields);
+                let holders = fields.iter().filter(|(name, value)| has_text(is_text, name, value, depth));
+                holders.for_each(|(_, value)| collect(value, depth.saturating_sub(usize::from(value.is_object())), texts));
+            }
+            _ => {}
         }
-        _ => Vec::new(),
     }
+    let mut all = Vec::new();
+    collect(part, DEPTH, &mut all);
+    all
+}
+fn texts_mut(part: &mut Value) -> Vec<&mut String> {
+    fn collect<'v>(part: &'v mut Value, depth: usize, texts: &mut Vec<&'v mut String>) {
+        match part {
+            Value::String(text) => texts.push(text),
+            Value::Array(parts) if depth > 0 => parts.iter_mut().for_each(|part| collect(part, depth - 1, texts)),
+            Value::Object(fields) => {
+                let is_text = is_text(fields);
+                let holders = fields.iter_mut().filter(|(name, value)| has_text(is_text, name, value, depth));
+                holders.for_each(|(_, value)| collect(value, depth.saturating_sub(usize::from(value.is_object())), texts));
+            }
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    collect(part, DEPTH, &mut all);
+    all
 }
 
 #[cfg(test)]
@@ -272,6 +304,27 @@ mod tests {
             {"type": "text", "text": "3".repeat(20)},
         ]);
         assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn texts_of_documents_and_search_results_count() {
+        let text = "t".repeat(60);
+        let document = json!([{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}]);
+        let found = json!([{"type": "search_result", "source": "https://a.b", "title": "T", "content": [{"type": "text", "text": text}]}]);
+        for result in [document, found] {
+            let sent = cut(result, 40);
+            assert_eq!(result_chars(&sent), 40);
+            assert!(sent.to_string().contains("characters cut]"), "{sent}");
+        }
+        let image = json!([{"type": "image", "source": {"type": "base64", "data": text}}]);
+        assert_eq!(cut(image.clone(), 40), image);
+    }
+
+    #[test]
+    fn json_in_json_is_a_text() {
+        let bound = ToolOutputBound { max_malformed_argument_chars: NonZeroUsize::new(40), ..ToolOutputBound::default() };
+        let twice = Value::from(json!({"path": "p".repeat(60)}).to_string()).to_string();
+        assert_eq!(bound.malformed_arguments(&twice).map(|cut| cut.chars().count()), Some(40));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::num::NonZeroUsize;
 use tower_prompt_layers::text::{TextChange, TextMode};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{Context, Prompt, PromptStack, Report, Round, Session, Settings, ToolOutputLayer, Turn};
+use tower_prompt_layers::{Context, CutText, Prompt, PromptStack, Report, Round, Session, Settings, ToolOutputLayer, Turn};
 
 const BOUND: usize = 40;
 const LONG: &str = "0123456789012345678901234567890123456789012345678901234567890123456789";
@@ -63,7 +63,9 @@ async fn in_openai_chat() {
     let changes = [DESCRIBED, (&*doubled.0, &*doubled.1), (&*parts.0, &*parts.1), (&*cut.0, &*cut.1)];
     let manifest = holds(Format::OpenAiChat, &came, &changes).await.manifest().unwrap();
     assert_eq!(manifest.described_tools, ["ls"]);
-    assert_eq!(manifest.cut_outputs.iter().map(|output| (output.chars, output.limit)).collect::<Vec<_>>(), [(70, BOUND), (75, BOUND)]);
+    let cut: Vec<_> = manifest.cut_outputs.iter().map(|output| (output.what, output.message, output.chars, output.limit)).collect();
+    assert_eq!(cut, [(CutText::Result, 2, 70, BOUND), (CutText::Result, 3, 75, BOUND), (CutText::Arguments, 1, 60, BOUND)]);
+    assert_eq!(manifest.diagnostics.iter().filter(|found| found.code == "limit").count(), 2);
 }
 
 #[tokio::test]

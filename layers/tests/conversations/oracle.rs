@@ -1,14 +1,15 @@
 //! What must be so of each request, by the rules alone.
 
+use crate::described::is_described;
 use crate::formats::{last_texts, plain, possible_ours, render, units};
 use crate::messages::{Key, Own, Sent, count_places, keys};
-use crate::run::{Run, Settled};
+use crate::run::{LastSent, Run, Settled};
 use crate::world::{Belief, SKILLS, World};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::task::{Context as Cx, Poll, Waker};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{ContentHash, Context, Manifest, Placement, PromptRequest, Purpose, Report, Round};
+use tower_prompt_layers::{Context, PromptRequest, Purpose, Report, Round};
 
 /// A request that was opened, with what the oracle knew then.
 pub(crate) struct Flight {
@@ -17,13 +18,13 @@ pub(crate) struct Flight {
     seen: Seen,
 }
 
-struct Seen {
+pub(crate) struct Seen {
     branch: usize,
-    messages: Vec<Sent>,
-    key: Vec<Key>,
+    pub(crate) messages: Vec<Sent>,
+    pub(crate) key: Vec<Key>,
     purpose: Purpose,
     format: Format,
-    own_system: Option<&'static str>,
+    pub(crate) own_system: Option<&'static str>,
     world: World,
     round: Round,
     /// How many of its messages the longest request that it continues had, and whether that is sure to be remembered.
@@ -142,6 +143,7 @@ impl Run {
         if seen.is_sure {
             self.extends(&seen, &out, held)?;
         }
+        self.is_foreseen(&seen, &manifest, &texts)?;
         if seen.purpose == Purpose::SamePrefix {
             return Ok(());
         }
@@ -167,6 +169,9 @@ impl Run {
             self.settled.insert(seen.key.clone(), settled);
         }
         self.ours = Some(ours);
+        let own = seen.messages[..count].iter().map(|m| m.0.clone()).collect();
+        let (key, own_system, texts_sent) = (seen.key.clone(), seen.own_system, texts[..count].to_vec());
+        self.sent = Some(LastSent { key, own_system, own, texts: texts_sent });
         self.last = seen.key;
 
         let again = ready(self.stack.assemble(out.clone(), Context::default().session(self.session.copy())));
@@ -262,26 +267,4 @@ impl Run {
 
 fn with(messages: &[Sent], texts: &[Option<String>]) -> Vec<Sent> {
     messages.iter().zip(texts).map(|(message, text)| Sent(message.0.clone(), text.clone())).collect()
-}
-
-/// The manifest names our texts in their order, and each fragment's bytes in them.
-fn is_described(manifest: &Manifest, ours: &str, texts: &[Option<String>]) -> Result<(), String> {
-    let system = (!ours.is_empty()).then_some(ours);
-    let expected: Vec<&str> = system.into_iter().chain(texts.iter().flatten().map(String::as_str)).collect();
-    if !manifest.texts.iter().map(|text| &*text.text).eq(expected.iter().copied()) {
-        return Err(format!("the manifest names {:?}", manifest.texts));
-    }
-    let is_system = |placement| placement == Placement::System;
-    if manifest.texts.iter().enumerate().any(|(n, text)| is_system(text.placement) != (n == 0 && system.is_some())) {
-        return Err("the system prompt stands first, and once".into());
-    }
-    for text in &manifest.texts {
-        for fragment in text.fragments.iter() {
-            let bytes = text.text.get(fragment.offset..fragment.offset + fragment.bytes);
-            if bytes.map(ContentHash::of) != Some(fragment.hash) {
-                return Err(format!("{} is not {bytes:?}", fragment.id));
-            }
-        }
-    }
-    Ok(())
 }

@@ -35,6 +35,14 @@ pub(crate) struct Settled {
     pub(crate) units: Vec<Value>,
 }
 
+/// A request up to its last place.
+pub(crate) struct LastSent {
+    pub(crate) key: Vec<Key>,
+    pub(crate) own_system: Option<&'static str>,
+    pub(crate) own: Vec<Own>,
+    pub(crate) texts: Vec<Option<String>>,
+}
+
 pub(crate) struct Run {
     pub(crate) rng: Rng,
     pub(crate) session: Session,
@@ -59,6 +67,8 @@ pub(crate) struct Run {
     pub(crate) settled: HashMap<Vec<Key>, Settled>,
     pub(crate) known: HashSet<Vec<Key>>,
     pub(crate) last: Vec<Key>,
+    /// The last request, as its manifest must tell of the next one; none where the program began anew.
+    pub(crate) sent: Option<LastSent>,
     pub(crate) texts: Vec<String>,
     pub(crate) log: Vec<String>,
 }
@@ -75,6 +85,7 @@ impl Run {
         let events: Vec<SessionEvent> =
             self.events.lock().unwrap().iter().map(|line| serde_json::from_str(line).expect("an event is read back")).collect();
         self.session = kept(Session::replay(events).expect("its own events"), &self.events);
+        self.sent = None;
         self.log.push("the program was started anew".to_owned());
     }
     pub(crate) fn new(seed: u64) -> Self {
@@ -115,6 +126,7 @@ impl Run {
             settled: HashMap::new(),
             known: HashSet::new(),
             last: Vec::new(),
+            sent: None,
             texts: Vec::new(),
             log: Vec::new(),
             rng,

@@ -10,7 +10,7 @@ mod said;
 mod settle;
 mod state;
 
-use super::manifest::Manifest;
+use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
@@ -197,7 +197,8 @@ impl Session {
         let is_new_turn = matches!(round, Round::User | Round::Compacted);
         let told = state.told(held, &conversation, settings.placement, is_new_turn);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
-        let opened = Opened { removals: reading.removals, places, held, seed, tail_takes_text, at: state.now() };
+        let opened =
+            Opened { removals: reading.removals, messages: reading.messages.into(), places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         let session = self.key();
         let (active, dismissed) = (active.into_vec(), state.dismissed.clone());
@@ -242,6 +243,7 @@ impl fmt::Debug for Session {
 pub(crate) struct Opened {
     removals: Vec<Removal>,
     places: Vec<Place>,
+    messages: Arc<[CallersMessage]>,
     /// The newest entry that the request held.
     held: Option<Anchor>,
     /// Where a history goes on that the provider holds.

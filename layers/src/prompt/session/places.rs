@@ -5,6 +5,7 @@
 
 use super::event::hex;
 use crate::prompt::fragment::Trust;
+use crate::prompt::manifest::{CallersMessage, ContentHash};
 use crate::wire::{Conversation, GAP, Message, Removal, Role, Spot};
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -27,11 +28,13 @@ pub(crate) struct Place {
     pub(crate) at: usize,
     pub(crate) spot: Spot,
     pub(crate) message: Digest,
+    /// Of that message among all that were read.
+    pub(crate) ordinal: usize,
 }
 
 impl Place {
     fn new(anchor: Anchor, message: &Message, digest: Digest) -> Self {
-        Self { anchor, role: message.role, at: message.at, spot: message.spot, message: digest }
+        Self { anchor, role: message.role, at: message.at, spot: message.spot, message: digest, ordinal: 0 }
     }
 }
 
@@ -66,6 +69,12 @@ impl AnchorKey {
         let half = || u128::from(RandomState::new().hash_one(0));
         Self(half() << 64 | half())
     }
+    /// One that all know: the hashes in a manifest are then the same in every run. For one who talks with a model alone, since who knows the key can
+    /// forge the messages of a conversation.
+    #[must_use]
+    pub fn public() -> Self {
+        Self(0)
+    }
     fn hasher(&self) -> SipHasher13 {
         SipHasher13::new_with_key(&self.0.to_le_bytes())
     }
@@ -73,6 +82,14 @@ impl AnchorKey {
         let mut hasher = self.hasher();
         value.hash(&mut hasher);
         hasher.finish128().as_u128()
+    }
+    /// Tells whose hashes can be compared.
+    pub(crate) fn mark(&self) -> ContentHash {
+        self.hash_of("key")
+    }
+    /// Of something of the caller's, for the manifest.
+    pub(crate) fn hash_of(&self, value: impl Hash) -> ContentHash {
+        ContentHash::of_digest(self.digest((b'm', value)))
     }
     /// Left out is what callers change along the way: ids, the content of results, thinking, blanks at the end, the form of a single text.
     fn message(&self, message: &Message) -> Digest {
@@ -131,6 +148,8 @@ pub(crate) struct Reading {
     pub(crate) removals: Vec<Removal>,
     /// Oldest first; the last is the one to settle.
     pub(crate) places: Vec<Place>,
+    /// All messages, as the manifest tells of them.
+    pub(crate) messages: Vec<CallersMessage>,
 }
 
 impl Memory {
@@ -200,8 +219,14 @@ impl Memory {
                 *message = bare;
             }
             chain = self.key.chain(chain, read.digest);
+            let ordinal = reading.messages.len();
+            // What anchors leave out, since callers clear results along the way, breaks a prefix all the same.
+            // Where a message stands says nothing.
+            let result_chars: Vec<usize> = message.result_chars.iter().map(|(_, chars)| *chars).collect();
+            let hash = ContentHash::of_digest(self.key.digest((read.digest, &result_chars)));
+            reading.messages.push(CallersMessage { at: message.at, role: message.role, hash });
             if message.role != Role::Assistant {
-                let place = Place::new(chain, message, read.digest);
+                let place = Place { ordinal, ..Place::new(chain, message, read.digest) };
                 results = (message.role == Role::Tool).then(|| place.clone());
                 reading.places.push(place);
             }

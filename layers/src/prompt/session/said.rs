@@ -5,7 +5,7 @@ use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
 use super::places::{BLOCK_END, BLOCK_START};
 use super::state::State;
-use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
+use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
 use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
@@ -245,7 +245,10 @@ impl Said<'_> {
         let Some(id) = piece.fragment.id.strip_prefix(ACTIVE_SKILL).and_then(|id| SkillId::new(id).ok()) else { return };
         self.loaded.push(SessionEvent::SkillContextLoaded {
             id,
-            source: piece.fragment.source.to_string(),
+            source: match &piece.fragment.source {
+                Source::File { path, .. } => path.clone(),
+                other => other.to_string(),
+            },
             bytes: piece.text.len(),
             truncated: piece.limit.is_some_and(|limit| limit.cut),
             preview: shorten(&piece.text, self.settings.preview_max_chars).into_owned(),

@@ -7,9 +7,11 @@ use super::places::Place;
 use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
-use crate::prompt::manifest::{ContentHash, CutOutput, Manifest, Placement, RenderedText};
+use crate::prompt::manifest::{
+    CallersMessage, CallersPart, ContentHash, CutOutput, CutText, Manifest, Placement, Prefix, RenderedText, Total,
+};
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
-use crate::skill::ExecutionOptions;
+use crate::skill::{ExecutionOptions, SkillId};
 use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -28,30 +30,8 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
     let fragments = fragments(entries);
-    let mut settled = false;
-    if turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start {
-        if !state.has_started() {
-            let system = said.system(state, entries, &fragments, turn);
-            state.start(system);
-        }
-        if let Some(here) = opened.places.last() {
-            if !state.has_entry(here.anchor) {
-                let entry = said.entry(state, turn, &opened, entries, &fragments);
-                state.insert(&opened.places, entry);
-                if turn.round == Round::Compacted {
-                    state.happens(SessionEvent::Compacted);
-                }
-                for event in said.happened() {
-                    state.happens(event);
-                }
-                settled = true;
-            }
-            state.note_last(&opened.places);
-            if let Some((held, seed)) = turn.conversation.held_by_provider.as_ref().zip(opened.seed) {
-                state.note_held(held.name(), seed, here.anchor);
-            }
-        }
-    }
+    let settled = (turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start)
+        && settle_place(state, turn, &opened, entries, &fragments, &mut said);
     let newest = state.newest(&opened.places).or(opened.seed);
     let (mut appends, mut texts) = put_back(state, turn, &opened.places, settled, settings.placement);
     if turn.context.purpose != Purpose::SamePrefix {
@@ -64,30 +44,14 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     if is_in_front {
         texts.iter_mut().for_each(|text| text.placement = Placement::System);
     }
-    if settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some() {
-        let message = "`context.placement` rewrites what was sent: from there on the provider reads this request anew";
-        said.diagnostics.push(Diagnostic::note("prefix-rewritten", message));
-    }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
-    let (mut described_tools, mut cut_outputs) = (Vec::new(), Vec::new());
-    if let Some(System { tool_descriptions, tool_output, .. }) = &state.system {
-        described_tools.extend(turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned());
-        edits.tool_descriptions.clone_from(tool_descriptions);
-        edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
-        cut_outputs = tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default();
-    }
+    let (described_tools, cut_outputs) = bound_tools(state, turn, entries, &mut edits);
     if let Some(minimums) = &settings.cache_minimums {
         edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
     }
-    for skill in std::mem::take(&mut state.purged) {
-        let message = format!("the body of `{skill}` was taken out of what had been sent: the cached prefix ends there");
-        said.diagnostics.push(Diagnostic::warning("prefix-rewritten", message));
-    }
-    if let Some(largest) = cut_outputs.iter().max_by_key(|output: &&CutOutput| output.chars) {
-        let message =
-            format!("{} tool results were cut to {} characters each; the largest has {}", cut_outputs.len(), largest.limit, largest.chars);
-        said.diagnostics.push(Diagnostic::note("limit", message));
-    }
+    let rewrites = settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some();
+    said.diagnostics.extend(rewritten(rewrites, std::mem::take(&mut state.purged)));
+    said.diagnostics.extend(told_of_cuts(&cut_outputs));
     let mut system_hash = None;
     if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
         let edit = SystemEdit {
@@ -103,13 +67,105 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         if !system.text.is_empty() {
             let is_new = turn.round == Round::Start;
             let (text, fragments) = (system.text.clone(), system.fragments.clone());
-            texts.insert(0, RenderedText { placement: Placement::System, is_new, text, fragments });
+            texts.insert(0, RenderedText { placement: Placement::System, is_new, follows: None, text, fragments });
         }
     }
     let Said { diagnostics, events, execution, .. } = said;
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
-    (edits, Manifest { round: turn.round, settled, system_hash, texts, described_tools, cut_outputs, events, execution, diagnostics })
+    let caller = callers_part(state, turn, opened.messages, edits.system.as_ref());
+    let foreseen = state.last_sent.as_ref().map(|(before, sent)| {
+        let now = Prefix { caller: &caller, texts: &texts };
+        now.since(Prefix { caller: before, texts: sent })
+    });
+    if turn.context.purpose != Purpose::SamePrefix {
+        state.last_sent = Some((caller.clone(), texts.clone()));
+    }
+    let (round, totals) = (turn.round, Total::by_tier(&texts));
+    let manifest = Manifest {
+        round,
+        settled,
+        totals,
+        system_hash,
+        texts,
+        described_tools,
+        cut_outputs,
+        events,
+        execution,
+        caller,
+        foreseen,
+        diagnostics,
+    };
+    (edits, manifest)
+}
+
+/// The session's start, and the request's place. Whether this request settled it.
+fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entry], fragments: &[&Fragment], said: &mut Said<'_>) -> bool {
+    if !state.has_started() {
+        let system = said.system(state, entries, fragments, turn);
+        state.start(system);
+    }
+    let Some(here) = opened.places.last() else { return false };
+    let settles = !state.has_entry(here.anchor);
+    if settles {
+        let entry = said.entry(state, turn, opened, entries, fragments);
+        state.insert(&opened.places, entry);
+        if turn.round == Round::Compacted {
+            state.happens(SessionEvent::Compacted);
+        }
+        for event in said.happened() {
+            state.happens(event);
+        }
+    }
+    state.note_last(&opened.places);
+    if let Some((held, seed)) = turn.conversation.held_by_provider.as_ref().zip(opened.seed) {
+        state.note_held(held.name(), seed, here.anchor);
+    }
+    settles
+}
+
+/// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
+fn bound_tools(state: &State, turn: &Turn, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
+    let Some(System { tool_descriptions, tool_output, .. }) = &state.system else { return (Vec::new(), Vec::new()) };
+    edits.tool_descriptions.clone_from(tool_descriptions);
+    edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
+    let described = turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
+    (described.collect(), tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
+}
+
+/// What breaks the cached prefix.
+fn rewritten(by_placement: bool, purged: Vec<SkillId>) -> impl Iterator<Item = Diagnostic> {
+    let placement = "`context.placement` rewrites what was sent: from there on the provider reads this request anew";
+    let by_placement = by_placement.then(|| Diagnostic::note("prefix-rewritten", placement));
+    by_placement.into_iter().chain(purged.into_iter().map(|skill| {
+        let message = format!("the body of `{skill}` was taken out of what had been sent: the cached prefix ends there");
+        Diagnostic::warning("prefix-rewritten", message)
+    }))
+}
+
+/// Of each limit one note.
+fn told_of_cuts(cut: &[CutOutput]) -> Vec<Diagnostic> {
+    let told = |what: CutText, name: &str| {
+        let cut = || cut.iter().filter(|output| output.what == what);
+        let largest = cut().max_by_key(|output| output.chars)?;
+        let message = format!("{} {name} were cut to {} characters each; the largest has {}", cut().count(), largest.limit, largest.chars);
+        Some(Diagnostic::note("limit", message))
+    };
+    [told(CutText::Result, "tool results"), told(CutText::Arguments, "malformed arguments of calls")].into_iter().flatten().collect()
+}
+
+/// What the rest of the request is known by.
+fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, system: Option<&SystemEdit>) -> CallersPart {
+    let key = &state.memory.key;
+    let conversation = &turn.conversation;
+    let own = conversation.system.as_deref().map(|text| system.map_or(text, |system| system.callers(text)));
+    CallersPart {
+        key: Some(key.mark()),
+        is_history_held: conversation.held_by_provider.is_some(),
+        tools: (!conversation.tools.is_empty()).then(|| key.hash_of(&conversation.tools)),
+        system: own.filter(|own| !own.is_empty()).map(|own| key.hash_of(own)),
+        messages,
+    }
 }
 
 fn cache_marks(state: &State, turn: &Turn, places: &[Place], minimums: &CacheMinimums) -> CacheMarks {
@@ -129,11 +185,18 @@ fn archive(entries: &[Entry]) -> Option<Arc<dyn ToolOutputArchive>> {
     bound?.archive.clone()
 }
 
-/// The results that the wire cuts.
+/// The results and the arguments that the wire cuts.
 fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
-    let Some(limit) = bound.max_chars.map(NonZeroUsize::get) else { return Vec::new() };
-    let results = turn.conversation.messages.iter().flat_map(|message| message.result_chars.iter().map(|chars| (message.at, *chars)));
-    results.filter(|(_, chars)| *chars > limit).map(|(message, chars)| CutOutput { message, chars, limit }).collect()
+    let of = |what, limit: Option<NonZeroUsize>, sizes: &'_ [(usize, usize)]| -> Vec<CutOutput> {
+        let Some(limit) = limit.map(NonZeroUsize::get) else { return Vec::new() };
+        let over = sizes.iter().filter(|(_, chars)| *chars > limit);
+        over.map(|(message, chars)| CutOutput { message: *message, what, chars: *chars, limit }).collect()
+    };
+    let messages = || turn.conversation.messages.iter();
+    let results: Vec<(usize, usize)> = messages().flat_map(|message| message.result_chars.iter().copied()).collect();
+    let arguments: Vec<(usize, usize)> = messages().flat_map(|message| message.malformed_argument_chars.iter().copied()).collect();
+    let results = of(CutText::Result, bound.max_chars, &results);
+    [results, of(CutText::Arguments, bound.max_malformed_argument_chars, &arguments)].concat()
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.
@@ -146,7 +209,8 @@ fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool, placeme
         if !entry.text.is_empty() && entry.stands_in(&turn.conversation) {
             let (text, fragments) = (entry.text.clone(), entry.fragments.clone());
             let is_new = settled && n + 1 == places.len();
-            texts.push(RenderedText { placement: Placement::BehindMessage(place.at), is_new, text: text.clone(), fragments });
+            let (placement, follows) = (Placement::BehindMessage(place.at), Some(place.ordinal));
+            texts.push(RenderedText { placement, is_new, follows, text: text.clone(), fragments });
             appends.push(Append { at: place.at, spot: place.spot, text });
         }
     }

@@ -7,6 +7,7 @@ use super::entry::{Entry, NewEntry, System, Told, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
+use crate::prompt::manifest::{CallersPart, RenderedText};
 use crate::prompt::{Context, Purpose, Round, TextPlacement};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::skill_activation::SKILL_SUGGESTION;
@@ -46,6 +47,8 @@ pub(super) struct State {
     pub(super) values: HashMap<u64, Vec<Weak<str>>>,
     pub(super) max_places: usize,
     clock: u64,
+    /// The last request, to tell how the next one follows on it. Kept nowhere else.
+    pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
     pub(super) record: Record,
 }
 
@@ -74,6 +77,7 @@ impl State {
             values: HashMap::new(),
             max_places,
             clock: 0,
+            last_sent: None,
             record: Record::default(),
         }
     }

@@ -1,34 +1,8 @@
-//! `explain`: what a turn is made of, as a table with bars, like a disk-usage view.
+//! The manifest as a table with bars, like a disk-usage view.
 
-use super::Outcome;
-use super::render::TurnOptions;
-use super::terminal::{self, BOLD, CYAN, DIM, Terminal, YELLOW, printable, within_columns};
-use crate::layers::{CutOutput, Manifest, Placement, RenderedFragment, Tier};
-use clap::Args;
+use crate::cli::terminal::{BOLD, CYAN, DIM, YELLOW, printable, within_columns};
+use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, Tier};
 use unicode_width::UnicodeWidthStr;
-
-/// Show what a turn is made of.
-#[derive(Args)]
-pub(super) struct Explain {
-    #[command(flatten)]
-    turn: TurnOptions,
-    /// The manifest as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl Explain {
-    pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let assembled = self.turn.assemble(false, terminal)?;
-        if self.json {
-            return Ok(terminal::print_exactly(&terminal::json(&assembled.manifest)?)?);
-        }
-        let table = table(&assembled.manifest, terminal.width());
-        terminal.print(&table)?;
-        terminal.diagnostics(&assembled.manifest.diagnostics);
-        Ok(())
-    }
-}
 
 /// Columns of a bar.
 const BAR: usize = 12;
@@ -36,7 +10,7 @@ const BAR: usize = 12;
 const ID: usize = 36;
 
 /// A row a fragment, in the order in which they stand, under the text that they stand in.
-pub(super) fn table(manifest: &Manifest, width: usize) -> String {
+pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     let fragments: Vec<(Placement, &RenderedFragment)> = manifest.fragments().collect();
     if fragments.is_empty() {
         return "Nothing is added to this request.".to_owned();
@@ -73,8 +47,9 @@ pub(super) fn table(manifest: &Manifest, width: usize) -> String {
         let tools: Vec<String> = manifest.described_tools.iter().map(|tool| printable(tool)).collect();
         out.push_str(&format!("Descriptions changed of the tools {}.\n", tools.join(", ")));
     }
-    for CutOutput { message, chars, limit, .. } in &manifest.cut_outputs {
-        out.push_str(&format!("{YELLOW}Tool result in message {}: {chars} characters cut to {limit}{YELLOW:#}\n", message + 1));
+    for CutOutput { message, what, chars, limit, .. } in &manifest.cut_outputs {
+        let what = if *what == CutText::Arguments { "Malformed arguments" } else { "Tool result" };
+        out.push_str(&format!("{YELLOW}{what} in message {}: {chars} characters cut to {limit}{YELLOW:#}\n", message + 1));
     }
     if let Some(hash) = manifest.system_hash {
         out.push_str(&format!("{DIM}System prompt {hash}{DIM:#}\n"));

@@ -1,0 +1,151 @@
+//! What was sent, fragment by fragment.
+
+mod diff;
+mod hash;
+mod prefix;
+mod rendered;
+mod report;
+
+use super::fragment::Tier;
+use super::{Diagnostic, Round};
+use crate::skill::{ExecutionOptions, SkillActivationMode, SkillId};
+pub use diff::{FragmentChange, FragmentFate, ManifestDiff};
+pub use hash::ContentHash;
+pub(crate) use prefix::Prefix;
+pub use prefix::{CallersMessage, CallersPart, CallersPlace, FirstChange, Foreseen};
+pub use rendered::{LimitOutcome, Placement, RenderedFragment, RenderedText};
+pub use report::{Report, Usage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What of a call is sent cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum CutText {
+    /// The result.
+    Result,
+    /// Arguments that are no JSON.
+    Arguments,
+}
+
+/// A tool result, or a call's malformed arguments, that is sent cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CutOutput {
+    /// The message that it stands in, by its position in the request as it came.
+    pub message: usize,
+    /// What it is.
+    pub what: CutText,
+    /// Characters of the whole.
+    pub chars: usize,
+    /// Characters that may be sent.
+    pub limit: usize,
+}
+
+/// Something that took effect with the text that says it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Event {
+    /// A skill was suggested to the model.
+    SkillSuggested {
+        /// Which.
+        id: SkillId,
+    },
+    /// A skill came into force.
+    SkillActivated {
+        /// Which.
+        id: SkillId,
+        /// By whom.
+        mode: SkillActivationMode,
+    },
+}
+
+/// What was sent: all of our texts in a request, byte for byte, and what was noticed on the way.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// What the request was to its conversation.
+    pub round: Round,
+    /// This request settled its place; false where the place stood already, or there was none.
+    pub settled: bool,
+    /// Tokens and the like, by tier.
+    pub totals: BTreeMap<Tier, Total>,
+    /// Of our system prompt; `None` where there is none.
+    pub system_hash: Option<ContentHash>,
+    /// Our texts in the order in which they stand.
+    pub texts: Vec<RenderedText>,
+    /// The caller's tools whose descriptions were changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub described_tools: Vec<String>,
+    /// The tool results that were cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_outputs: Vec<CutOutput>,
+    /// What took effect.
+    pub events: Vec<Event>,
+    /// What the skills activated here ask of the call.
+    pub execution: ExecutionOptions,
+    /// What the rest of the request is known by.
+    pub caller: CallersPart,
+    /// How much of it the request before had already; none where no request before is known (the first one, a program that was started anew).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreseen: Option<Foreseen>,
+    /// What was noticed.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Manifest {
+    /// All fragments, each with its placement.
+    pub fn fragments(&self) -> impl Iterator<Item = (Placement, &RenderedFragment)> {
+        self.texts.iter().flat_map(|text| text.fragments.iter().map(move |fragment| (text.placement, fragment)))
+    }
+    /// The ids of what this request says for the first time, in order.
+    pub fn said(&self) -> Vec<&str> {
+        self.texts.iter().filter(|text| text.is_new).flat_map(|text| text.fragments.iter().map(|f| f.id.as_str())).collect()
+    }
+    /// Tokens by tier, as the stack's counter counts each fragment.
+    pub fn tokens_by_tier(&self) -> BTreeMap<Tier, usize> {
+        self.totals.iter().map(|(tier, total)| (*tier, total.tokens)).collect()
+    }
+    /// All tokens of ours, as the stack's counter counts each fragment.
+    pub fn tokens(&self) -> usize {
+        self.totals.values().fold(0, |all, total| all.saturating_add(total.tokens))
+    }
+    /// What became of `previous`, the manifest of an earlier request of this conversation.
+    pub fn diff(&self, previous: &Self) -> ManifestDiff {
+        ManifestDiff::of(previous, self)
+    }
+
+    pub(crate) fn prefix(&self) -> Prefix<'_> {
+        Prefix { caller: &self.caller, texts: &self.texts }
+    }
+}
+
+/// What the fragments of a tier come to.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Total {
+    /// How many there are.
+    pub fragments: usize,
+    /// Their bytes.
+    pub bytes: usize,
+    /// Their Unicode scalar values.
+    pub chars: usize,
+    /// Their tokens, each counted by itself.
+    pub tokens: usize,
+}
+
+impl Total {
+    pub(crate) fn by_tier(texts: &[RenderedText]) -> BTreeMap<Tier, Self> {
+        let mut totals: BTreeMap<Tier, Self> = BTreeMap::new();
+        for fragment in texts.iter().flat_map(|text| text.fragments.iter()) {
+            let total = totals.entry(fragment.tier).or_default();
+            total.fragments += 1;
+            total.bytes += fragment.bytes;
+            total.chars += fragment.chars;
+            total.tokens += fragment.tokens;
+        }
+        totals
+    }
+}
