@@ -101,6 +101,10 @@ fn found_in(workspace: &Path, environment: &Environment) -> String {
     told
 }
 
+/// Puts something in the place of a file.
+#[cfg(target_os = "linux")]
+type Put = fn(&Path);
+
 // The system's own words are among them.
 #[cfg(target_os = "linux")]
 #[test]
@@ -130,7 +134,7 @@ fn each_way_in_which_a_file_is_bad() {
         fs::rename(workspace.join("bcode.toml"), workspace.join("named.toml")).unwrap();
         write!(told, "{what}, named: {}", found_in(workspace, &environment.variable("BCODE_CONFIG", "named.toml"))).unwrap();
     }
-    let set: [(&str, fn(&Path)); 6] = [
+    let set: [(&str, Put); 6] = [
         ("a folder", |path| fs::create_dir(path).unwrap()),
         ("100 MB", |path| fs::File::create(path).unwrap().set_len(100_000_000).unwrap()),
         ("a link to nothing", |path| symlink("nowhere", path).unwrap()),
