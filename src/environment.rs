@@ -1,7 +1,8 @@
 //! What the process would otherwise look up behind one's back: variables, home, working directory, clock. A value, so that a host can give its
 //! own and a test runs the same on every machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use std::time::SystemTime;
 #[derive(Clone)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+    /// Names of variables whose values are no Unicode.
+    undecodable: BTreeSet<String>,
     home: Option<PathBuf>,
     directory: PathBuf,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
@@ -28,21 +31,40 @@ pub struct Environment {
 impl Environment {
     /// In this working directory, with no variable, no home, and the system's clock.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { variables: BTreeMap::new(), home: None, directory: directory.into(), clock: Arc::new(SystemTime::now) }
-    }
-    /// This process's. Variables that are no Unicode are left out; a working directory that is gone is `.`.
-    pub fn of_process() -> Self {
-        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Self {
-            variables: variables.collect(),
-            home: std::env::home_dir().filter(|home| home.is_absolute()),
-            directory: std::env::current_dir().unwrap_or_else(|_| ".".into()),
+            variables: BTreeMap::new(),
+            undecodable: BTreeSet::new(),
+            home: None,
+            directory: directory.into(),
             clock: Arc::new(SystemTime::now),
         }
     }
+    /// This process's. Of a variable that is no Unicode the name alone is known: see [`undecodable`](Self::undecodable). A working directory that
+    /// is gone is `.`.
+    pub fn of_process() -> Self {
+        let directory = std::env::current_dir().unwrap_or_else(|_| ".".into());
+        let environment = std::env::vars_os().fold(Self::new(directory), |environment, (name, value)| match name.into_string() {
+            Ok(name) => environment.raw_variable(name, value),
+            // No name of ours, and no program would look for it.
+            Err(_) => environment,
+        });
+        Self { home: std::env::home_dir().filter(|home| home.is_absolute()), ..environment }
+    }
     /// With this variable.
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.variables.insert(name.into(), value.into());
+        let name = name.into();
+        self.undecodable.remove(&name);
+        self.variables.insert(name, value.into());
+        self
+    }
+    /// With this variable, as the system has it. One that is no Unicode counts as not set, and is among the [`undecodable`](Self::undecodable).
+    pub fn raw_variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        if let Ok(value) = value.into().into_string() {
+            return self.variable(name, value);
+        }
+        self.variables.remove(&name);
+        self.undecodable.insert(name);
         self
     }
     /// With this home folder.
@@ -68,6 +90,10 @@ impl Environment {
     /// All variables, ordered by name.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+    /// Names of variables that are set to something that is no Unicode, ordered.
+    pub fn undecodable(&self) -> impl Iterator<Item = &str> {
+        self.undecodable.iter().map(String::as_str)
     }
     /// The user's home folder, if there is one.
     pub fn home_folder(&self) -> Option<&Path> {
@@ -116,6 +142,7 @@ impl fmt::Debug for Environment {
         let names: Vec<&String> = self.variables.keys().collect();
         f.debug_struct("Environment")
             .field("variables", &names)
+            .field("undecodable", &self.undecodable)
             .field("home", &self.home)
             .field("directory", &self.directory)
             .finish_non_exhaustive()

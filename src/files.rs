@@ -2,6 +2,7 @@
 //! as they were.
 
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
+use crate::layers::text::escape::one_line;
 use crate::layers::{Diagnostic, Document, DocumentSource, ReadingDocument, Severity};
 use crate::skills::front_matter::decode::decode;
 use std::borrow::Cow;
@@ -111,6 +112,12 @@ pub(crate) fn is_there(path: &Path) -> bool {
     }
 }
 
+/// What is said of a link that leads nowhere, or in a circle.
+pub(crate) fn link_to_nothing(path: &Path) -> Option<Diagnostic> {
+    let leads_nowhere = !is_there(path) && path.is_symlink();
+    leads_nowhere.then(|| Diagnostic::warning("link-to-nothing", "is a symbolic link to nothing").at(path.to_string_lossy()))
+}
+
 /// At most so many bytes, and whether there are more.
 pub(crate) fn read_bounded(file: &File, max_bytes: usize) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
@@ -209,16 +216,27 @@ impl Texts {
         }
         let (bytes, is_cut) = read_bounded(&file, max_bytes).map_err(|reason| unreadable(&reason))?;
         let (text, mut diagnostic) = decoded(&bytes, !is_cut).map_err(|diagnostic| diagnostic.at(shown.clone()))?;
+        let mut text = text.into_owned();
         if is_cut {
+            mark_cut(&mut text, metadata.len().saturating_sub(max_bytes as u64), path);
             diagnostic = Some(Diagnostic::warning("file-cut", format!("is over {max_bytes} bytes; the rest was not read")));
         }
         let diagnostic = diagnostic.map(|diagnostic| diagnostic.at(shown));
-        let text = FileText { text: text.as_ref().into(), diagnostic };
+        let text = FileText { text: text.into(), diagnostic };
         if stamp.is_settled_at(before) {
             known().insert(path.to_owned(), (stamp, text.clone()));
         }
         Ok(text)
     }
+}
+
+/// Drops the torn line at the end, and says how much of the file is missing, as a limit's cut does.
+fn mark_cut(text: &mut String, unread: u64, path: &Path) {
+    let end = text.rfind('\n').map_or(text.len(), |end| end + 1);
+    let missing = unread.saturating_add((text.len() - end) as u64);
+    text.truncate(end);
+    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+    text.push_str(&format!("{line_end}[{missing} bytes cut; the rest is in {}]\n", one_line(&path.to_string_lossy())));
 }
 
 /// The text of a file that a person wrote, whatever its editor saved it as. Bytes that are no UTF-8 are shown as such; a file that holds a NUL is no
@@ -249,7 +267,8 @@ impl RepositoryFile {
     }
     fn read_now(&self) -> Result<Option<Document>, Diagnostic> {
         if !is_there(&self.path) {
-            return Ok(None);
+            // Silence for a link to nothing: what it leads to may come back.
+            return link_to_nothing(&self.path).map_or(Ok(None), Err);
         }
         let FileText { text, diagnostic } = self.texts.read_inside(&self.path, &self.root, self.max_bytes)?;
         let path = self.path.to_string_lossy().into_owned();

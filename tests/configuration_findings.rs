@@ -74,9 +74,17 @@ fn findings_have_line_column_key_and_what_is_allowed() {
         ("[skills]\nmax_suggestions = 1",
             &["2:1: warning[unknown-key]: `skills.max_suggestions` is not a known key; the nearest is `skills.matching.max_suggestions`"]),
         ("[model.tool_output]\n'\\u001b[0m' = 1",
-            &["2:1: warning[unknown-key]: `model.tool_output.\"\\\\u001b[0m\"` is not a known key; the nearest is `model.tool_output.context_chars`"]),
+            &["2:1: warning[unknown-key]: `model.tool_output.\"\\\\u001b[0m\"` is not a known key; known in `model.tool_output`: `context_chars`, `fallback_argument_chars`"]),
         ("[budget]\n\"\\u001b\" = 1",
-            &["2:1: warning[unknown-key]: `budget.\"\\u001B\"` is not a known key; the nearest is `budget.max_prompt_tokens`"]),
+            &["2:1: warning[unknown-key]: `budget.\"\\u001B\"` is not a known key; known in `budget`: `max_anchored_tokens`, `max_prompt_tokens`"]),
+        ("skills.size = 1", &["1:8: warning[unknown-key]: `skills.size` is not a known key; none of the 21 in `skills` is near it"]),
+        ("skills.xml = 1", &["1:8: warning[unknown-key]: `skills.xml` is not a known key; none of the 21 in `skills` is near it"]),
+        ("[context]\nxyz = 1",
+            &["2:1: warning[unknown-key]: `context.xyz` is not a known key; known in `context`: `cache_marks`, `placement`, `repository_text`, `unnamed_sessions`"]),
+        // What another program calls so.
+        ("model = 'gpt'", &[]),
+        ("model = ['gpt']\n[[other]]", &[]),
+        ("composition.profiles.a.patch.model = 'gpt'", &[]),
         // Texts that are no TOML.
         ("a = 1\nskills = {", &["2:11: error[not-toml]: is no TOML: unclosed inline table, expected `}`"]),
         ("skills.enabled = true\nskills.enabled = true", &["2:8: error[not-toml]: is no TOML: duplicate key"]),
@@ -100,7 +108,7 @@ fn findings_of_profiles() {
         ("[composition.profiles]\na.extends = ['b']\nb.extends = [' C ']\nc.extends = ['d', 'A']\nd = {}",
             &["4:19: error[profile-cycle]: `composition.profiles.c.extends` closes a cycle of profiles: \"a\" extends \"b\" extends \"c\""]),
         ("composition.profiles.a.extends = ['x']",
-            &["1:35: error[unknown-profile]: `composition.profiles.a.extends` names the profile \"x\", which is not in `composition.profiles`; the nearest is \"a\""]),
+            &["1:35: error[unknown-profile]: `composition.profiles.a.extends` names the profile \"x\", which is not in `composition.profiles`"]),
         ("composition.layer_order = ['defaults', 'confg', 'config']",
             &["1:40: error[unknown-layer]: `composition.layer_order` has the text \"confg\"; allowed: \"defaults\", \"config\", \"profile:active\" or \"profile:ID\""]),
         ("composition.layer_order = ['defaults', 'profile:x', 'config']",
@@ -112,11 +120,35 @@ fn findings_of_profiles() {
         ("[composition.profiles.a.patch]\ncomposition.active_profile = 'a'\nskills.enabled = 1\nskills.x = 1\nforeign.x = 1", &[
             "2:1: error[misplaced-key]: `composition.profiles.a.patch.composition` cannot stand in a profile's patch; only the file's own `composition` counts",
             "3:18: error[wrong-type]: `composition.profiles.a.patch.skills.enabled` has the number 1; allowed: `true` or `false`",
-            "4:8: warning[unknown-key]: `composition.profiles.a.patch.skills.x` is not a known key; the nearest is `skills.compat`",
+            "4:8: warning[unknown-key]: `composition.profiles.a.patch.skills.x` is not a known key; none of the 21 in `skills` is near it",
         ]),
         ("[composition.profiles]\n' A' = {}\na = {}", &["3:1: error[duplicate-id]: `composition.profiles.a` stands twice: ids are compared in their normal form"]),
+        ("composition.layer_order = ['config', 'config', 'defaults']",
+            &["1:27: warning[layer-left-out]: `composition.layer_order` has \"defaults\" above \"config\": no key with a default is set there"]),
+        ("composition.layer_order = ['config', 'defaults', 'config']", &[]),
         ("composition.profiles.active = {}",
             &["1:22: error[invalid-id]: `composition.profiles` has the id \"active\": a profile's id is neither empty nor `active`"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(findings(text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn findings_of_prompt_profiles() {
+    #[rustfmt::skip]
+    let cases: &[(&str, &[&str])] = &[
+        ("prompt_profile.bundled.disabled = ['openai', 'nope']",
+            &["1:35: note[unknown-profile]: `prompt_profile.bundled.disabled` has \"nope\", which is no bundled profile; known: \"anthropic\", \"openai\", \"google\", \"ollama\""]),
+        ("prompt_profile.default = { system_prompt_mode = 'replace', system_prompt = ' ' }",
+            &["1:49: warning[empty-system-prompt]: `prompt_profile.default.system_prompt_mode` is \"replace\" and `prompt_profile.default.system_prompt` is empty: there is no base prompt"]),
+        ("prompt_profile.model.'a.b'.system_prompt_mode = 'replace'",
+            &["1:49: warning[empty-system-prompt]: `prompt_profile.model.\"a.b\".system_prompt_mode` is \"replace\" and `prompt_profile.model.\"a.b\".system_prompt` is not set: nothing is replaced"]),
+        ("prompt_profile.provider.x.tool_description.run.mode = 'replace'",
+            &["1:55: warning[empty-system-prompt]: `prompt_profile.provider.x.tool_description.run.mode` is \"replace\" and `prompt_profile.provider.x.tool_description.run.text` is empty: the tool has no description"]),
+        ("[prompt_profile.family.x]\nsystem_prompt_mode = 'replace'\nsystem_prompt = 'a'\n[prompt_profile.model.x]\nsystem_prompt = ''", &[]),
+        ("system_prompt.mode = 'replace'",
+            &["1:22: warning[empty-system-prompt]: `system_prompt.mode` is \"replace\" and `system_prompt.text` is empty: there is no base prompt"]),
     ];
     for (text, expected) in cases {
         assert_eq!(findings(text), *expected, "{text}");

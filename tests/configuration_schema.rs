@@ -48,6 +48,23 @@ fn every_key_has_its_doc() {
 }
 
 #[test]
+fn every_table_has_its_doc() {
+    fn look(schema: &Value, path: &str) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            for (name, inner) in properties {
+                look(inner, &format!("{path}.{name}"));
+            }
+        }
+        if let Some(by_id) = schema.get("additionalProperties").filter(|of| of.is_object()) {
+            look(by_id, &format!("{path}.*"));
+        }
+        assert!(schema["description"].as_str().is_some_and(|doc| doc.ends_with('.')), "{path}");
+    }
+    let schema = schema();
+    look(&schema, "");
+}
+
+#[test]
 fn all_defaults_are_allowed() {
     for key in KEYS.iter().filter(|key| key.path != "composition.profiles.ID.patch") {
         let Some(default) = key.default else { continue };
@@ -62,6 +79,9 @@ fn tables_of_others_and_patches() {
         ("theme = 'dark'\n[editor]\nfont = 3", true),
         ("[model]\nname = 'x'\n[model.tool_output]\ncontext_chars = 1", true),
         ("[model.tool_output]\ncontext_char = 1", false),
+        ("[model]\ntool_output = 1", false),
+        ("model = 'gpt'", true),
+        ("composition.profiles.work.patch.composition.active_profile = 'work'", false),
         ("[skills]\nenable = true", false),
         ("[composition.profiles.work.patch.skills.prompt]\nmax_bytes = 8", true),
         ("[composition.profiles.work.patch.skills.prompt]\nmax_bytes = 0", false),

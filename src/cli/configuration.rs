@@ -51,7 +51,7 @@ impl Configuration {
 
 impl Show {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let (environment, workspace) = self.workspace.open()?;
+        let (environment, workspace) = self.workspace.open(terminal)?;
         let loaded = self.workspace.load(&environment, &workspace)?;
         let rows: Vec<&ConfigValue> = loaded.values.rows().iter().filter(|row| !self.changed || !row.is_default).collect();
         if self.json {
@@ -91,7 +91,7 @@ fn listing(rows: &[&ConfigValue]) -> String {
 
 impl Check {
     fn run(&self, terminal: &mut Terminal) -> Outcome {
-        let (environment, workspace) = self.workspace.open()?;
+        let (environment, workspace) = self.workspace.open(terminal)?;
         let findings = self.workspace.findings(&environment, &workspace);
         if self.json {
             terminal::print_exactly(&terminal::json(&findings)?)?;

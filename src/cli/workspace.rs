@@ -27,7 +27,8 @@ pub(super) struct WorkspaceOptions {
 }
 
 impl WorkspaceOptions {
-    pub(super) fn open(&self) -> Result<(Environment, Workspace), Failure> {
+    /// Says so where the workspace is not trusted.
+    pub(super) fn open(&self, terminal: &mut Terminal) -> Result<(Environment, Workspace), Failure> {
         let environment = Environment::of_process();
         let workspace = match &self.dir {
             None => Workspace::around(environment.working_directory()),
@@ -42,7 +43,12 @@ impl WorkspaceOptions {
                 Workspace::at(found)
             }
         };
-        Ok((environment, if self.untrusted { workspace.untrusted() } else { workspace }))
+        if !self.untrusted {
+            return Ok((environment, workspace));
+        }
+        let folder = terminal::printable(&workspace.root().to_string_lossy());
+        terminal.say(&format!("{folder} is not trusted: nothing in it is read, and no program runs in it"));
+        Ok((environment, workspace.untrusted()))
     }
 
     fn loaded(&self, environment: &Environment, workspace: &Workspace) -> Result<Loaded, ConfigError> {
@@ -61,11 +67,7 @@ impl WorkspaceOptions {
 
     /// The configuration with its findings shown, and what it makes of the workspace.
     pub(super) fn assembly(&self, terminal: &mut Terminal) -> Result<Assembly, Failure> {
-        let (environment, workspace) = self.open()?;
-        if !workspace.is_trusted() {
-            let folder = terminal::printable(&workspace.root().to_string_lossy());
-            terminal.say(&format!("{folder} is not trusted: nothing in it is read, and no program runs in it"));
-        }
+        let (environment, workspace) = self.open(terminal)?;
         let loaded = self.load(&environment, &workspace)?;
         terminal.diagnostics(&loaded.findings);
         Ok(terminal.during(LOOKING, || Assembly::new(loaded.config, &environment, &workspace)))

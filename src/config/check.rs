@@ -5,7 +5,7 @@
 
 use super::keys::{FILE, Shape, TableShape};
 use super::model::profile_id;
-use super::nearest::nearest_key;
+use super::nearest::{instead, nearest_key};
 use super::place::{KeyPath, Lines, Origin, Place};
 use super::text::shown;
 use crate::environment::Environment;
@@ -128,6 +128,8 @@ impl<'a> Check<'a> {
                 Some(checked)
             }
             (Shape::Table(table), DeValue::Table(written)) => Some(toml::Value::Table(self.table(table, written, path, inside_a_patch))),
+            // Another program's key, which happens to be called so.
+            (Shape::Table(table), _) if table.is_shared() => None,
             (Shape::Table(_), _) => {
                 self.wrong_type(path, value, "a table");
                 None
@@ -158,8 +160,7 @@ impl<'a> Check<'a> {
     fn unknown_key(&mut self, shape: &TableShape, name: &str, path: &KeyPath, span: &Range<usize>) {
         // The search costs time that a finding which is only counted is not worth.
         let is_told = self.counts.get(&Severity::Warning).is_none_or(|count| *count < MOST_FINDINGS);
-        let nearest = is_told.then(|| nearest_key(shape, name)).flatten();
-        let nearest = nearest.map(|nearest| format!("; the nearest is `{nearest}`")).unwrap_or_default();
+        let nearest = if is_told { instead(nearest_key(shape, name), shape) } else { String::new() };
         let shown_name: String = name.chars().take(80).collect();
         self.find(Diagnostic::warning("unknown-key", format!("`{}` is not a known key{nearest}", path.join(shown_name))), span);
     }

@@ -4,7 +4,7 @@ use super::model::ConfigurationLayer;
 use super::nearest::nearest;
 use super::place::KeyPath;
 use super::source::{Numbered, Source, number_of};
-use super::text::shown;
+use super::text::{quoted, shown};
 use crate::layers::Diagnostic;
 use figment::Figment;
 use figment::value::{Dict, Value};
@@ -194,6 +194,15 @@ impl Composed {
             && !applies(id)
         {
             warnings.push(warning(format!("`{key}` has no \"profile:active\": the active profile {} adds nothing", shown(id))));
+        }
+        // Of a layer that stands twice the last time counts.
+        let defaults = self.layer_order.iter().rposition(|layer| *layer == ConfigurationLayer::Defaults).unwrap_or_default();
+        let (below, above) = self.layer_order.split_at(defaults);
+        let above: BTreeSet<String> = above.iter().map(ToString::to_string).collect();
+        let below: BTreeSet<String> = below.iter().map(ToString::to_string).filter(|layer| !above.contains(layer)).collect();
+        if !below.is_empty() {
+            let below: Vec<String> = below.iter().take(8).map(|layer| quoted(layer)).collect();
+            warnings.push(warning(format!("`{key}` has \"defaults\" above {}: no key with a default is set there", below.join(", "))));
         }
         warnings
     }

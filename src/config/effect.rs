@@ -1,7 +1,74 @@
-//! Keys that parse and that nothing acts on yet: whoever sets one is told.
+//! What is allowed and brings about nothing, or more than its author may think: whoever sets it is told.
 
+use super::model::{Config, ModelProfile, SystemPromptMode, TextMode};
+use super::place::KeyPath;
+use super::text::shown;
 use super::values::Values;
 use crate::layers::Diagnostic;
+use crate::layers::profile::BUNDLED_PROFILES;
+
+/// Texts that replace and are empty: a warning at each mode that says so.
+pub(super) fn without_a_base(config: &Config, values: &Values) -> Vec<Diagnostic> {
+    let is_empty = config.system_prompt.mode == SystemPromptMode::Replace && config.system_prompt.text.trim().is_empty();
+    let what = "`system_prompt.text` is empty: there is no base prompt";
+    let mut empty: Vec<(KeyPath, String)> = Vec::new();
+    empty.extend(is_empty.then(|| (KeyPath::from(["system_prompt", "mode"]), what.to_owned())));
+    let profiles = &config.prompt_profile;
+    empty.extend(replaced_by_nothing(&KeyPath::from(["prompt_profile", "default"]), &profiles.default));
+    let tables = [
+        ("provider", &profiles.provider),
+        ("family", &profiles.family),
+        ("catalog_entry", &profiles.catalog_entry),
+        ("model", &profiles.model),
+    ];
+    for (table, by_id) in tables {
+        empty.extend(by_id.iter().flat_map(|(id, profile)| replaced_by_nothing(&KeyPath::from(["prompt_profile", table, id]), profile)));
+    }
+    let warning = |(mode, what): (KeyPath, String)| {
+        let mode = mode.to_string();
+        let message = format!("`{mode}` is \"replace\" and {what}");
+        Some(values.get(&mode)?.origin.locate(Diagnostic::warning("empty-system-prompt", message), None))
+    };
+    empty.into_iter().filter_map(warning).collect()
+}
+
+/// The modes of a profile by which nothing replaces something.
+fn replaced_by_nothing(at: &KeyPath, profile: &ModelProfile) -> Vec<(KeyPath, String)> {
+    let mut empty = Vec::new();
+    if profile.system_prompt_mode == TextMode::Replace {
+        let text = at.join("system_prompt");
+        match &profile.system_prompt {
+            Some(set) if set.trim().is_empty() => {
+                empty.push((at.join("system_prompt_mode"), format!("`{text}` is empty: there is no base prompt")));
+            }
+            Some(_) => {}
+            None => empty.push((at.join("system_prompt_mode"), format!("`{text}` is not set: nothing is replaced"))),
+        }
+    }
+    let tools = profile.tool_description.iter().filter(|(_, told)| told.mode == TextMode::Replace && told.text.trim().is_empty());
+    empty.extend(tools.map(|(name, _)| {
+        let tool = at.join("tool_description").join(name.as_str());
+        let what = format!("`{}` is empty: the tool has no description", tool.join("text"));
+        (tool.join("mode"), what)
+    }));
+    empty
+}
+
+/// Ids that switch off nothing.
+pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<Diagnostic> {
+    const KEY: &str = "prompt_profile.bundled.disabled";
+    let known: Vec<String> = BUNDLED_PROFILES.iter().map(|bundled| shown(bundled.id)).collect();
+    let disabled = config.prompt_profile.bundled.disabled.iter().take(MOST_TOLD);
+    let unknown = disabled.filter(|id| BUNDLED_PROFILES.iter().all(|bundled| bundled.id != **id));
+    let note = |id: &String| {
+        let message = format!("`{KEY}` has {}, which is no bundled profile; known: {}", shown(id), known.join(", "));
+        Some(values.get(KEY)?.origin.locate(Diagnostic::note("unknown-profile", message), None))
+    };
+    unknown.filter_map(note).collect()
+}
+
+/// Of one array.
+const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in.
 const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", "budget", "proxy"];

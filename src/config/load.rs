@@ -2,9 +2,9 @@
 
 use super::check::{Check, Checked};
 use super::composition::{layers, merge, settle};
-use super::effect::without_effect;
+use super::effect::{unknown_bundled_profiles, without_a_base, without_effect};
 use super::keys::{DEFAULTS, is_ours};
-use super::model::{Config, SystemPromptMode};
+use super::model::Config;
 use super::place::{KeyPath, Origin, OriginKind};
 use super::read::read;
 use super::source::Source;
@@ -13,6 +13,7 @@ use super::values::Values;
 use super::variables;
 use crate::environment::{Environment, Workspace};
 use crate::layers::Diagnostic;
+use crate::skills::resolved;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
@@ -107,7 +108,8 @@ impl<'e> Loader<'e> {
         let stops = sources.iter().any(|source| source.is_named && source.checked.has_errors());
         match merged.extract::<Config>() {
             Ok(config) if !stops => {
-                findings.extend(empty_replacement(&config, &values));
+                findings.extend(without_a_base(&config, &values));
+                findings.extend(unknown_bundled_profiles(&config, &values));
                 findings.extend(without_effect(&values));
                 Ok(Loaded { config, findings, values })
             }
@@ -124,12 +126,20 @@ impl<'e> Loader<'e> {
     fn sources(&self) -> Vec<Source> {
         let defaults = Checked { table: DEFAULTS.clone(), ..Checked::default() };
         let mut sources = vec![Source { origin: Origin::new(OriginKind::Default, ""), is_named: false, checked: defaults }];
-        let mut discovered: Vec<PathBuf> = self.environment.config_home().into_iter().map(|home| home.join("bcode/bcode.toml")).collect();
-        if self.workspace.is_trusted() {
-            let root = self.environment.working_directory().join(self.workspace.root());
-            discovered.extend(["bcode.toml", ".bcode/bcode.toml"].map(|file| root.join(file)));
+        sources.extend(variables::undecodable(self.environment));
+        let root = self.environment.working_directory().join(self.workspace.root());
+        if let Some(home) = self.environment.config_home() {
+            let path = self.environment.working_directory().join(home).join("bcode/bcode.toml");
+            sources.extend(if self.workspace.is_trusted() || !resolved(&path).starts_with(resolved(&root)) {
+                self.read(&path, false)
+            } else {
+                unread(&path)
+            });
         }
-        sources.extend(discovered.iter().filter_map(|path| self.read(path, false)));
+        if self.workspace.is_trusted() {
+            let discovered = ["bcode.toml", ".bcode/bcode.toml"].map(|file| root.join(file));
+            sources.extend(discovered.iter().filter_map(|path| self.read(path, false)));
+        }
         if let Some(path) = self.environment.get("BCODE_CONFIG") {
             sources.extend(self.read(&self.environment.resolve(path, self.environment.working_directory()), true));
         }
@@ -185,6 +195,15 @@ impl<'e> Loader<'e> {
     }
 }
 
+/// The user's own file in a workspace that is not trusted: whoever wrote the repository may have written it. `None` where there is none.
+fn unread(path: &Path) -> Option<Source> {
+    path.symlink_metadata().ok()?;
+    let origin = Origin::new(OriginKind::File, path.display().to_string());
+    let note = Diagnostic::note("not-trusted", "lies in the workspace, which is not trusted, and is not read");
+    let finding = origin.locate(note, None);
+    Some(Source::broken(origin, false, finding))
+}
+
 /// The path that a dotted key of TOML spells.
 fn dotted_key(key: &str) -> Option<KeyPath> {
     let document = format!("{key} = true");
@@ -200,11 +219,4 @@ fn dotted_key(key: &str) -> Option<KeyPath> {
             _ => return None,
         }
     }
-}
-
-fn empty_replacement(config: &Config, values: &Values) -> Option<Diagnostic> {
-    let is_empty = config.system_prompt.mode == SystemPromptMode::Replace && config.system_prompt.text.trim().is_empty();
-    let mode = values.get("system_prompt.mode").filter(|_| is_empty)?;
-    let message = "`system_prompt.mode` is \"replace\" and `system_prompt.text` is empty: there is no base prompt";
-    Some(mode.origin.locate(Diagnostic::warning("empty-system-prompt", message), None))
 }

@@ -1,37 +1,62 @@
 //! The known key that an unknown one is most like.
 
-use super::keys::TableShape;
+use super::keys::{TableShape, is_an_id};
 use super::table::KEYS;
 
 /// A name longer than this is no slip of the pen, and its distance to every key would cost time.
 const LONGEST: usize = 80;
+/// A table with more keys is not listed.
+const MOST_NAMED: usize = 8;
 
-/// The path of the nearest key or table; `None` for a name that is too long to be one.
+/// What is so far from what was written is no slip of the pen.
+fn is_near(name: &str, known: &str, distance: usize) -> bool {
+    let longer = name.chars().count().max(known.chars().count());
+    distance < longer && distance <= longer.div_ceil(3)
+}
+
+/// The path of the nearest key or table; `None` where none is near.
 pub(super) fn nearest_key(shape: &TableShape, name: &str) -> Option<String> {
     if name.len() > LONGEST {
         return None;
     }
-    let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), known);
+    let name = name.to_lowercase();
+    let distance = |known: &str| strsim::osa_distance(&name, known);
     let sibling = shape.named.keys().map(|known| (distance(known), *known)).min();
-    if let Some((_, known)) = sibling.filter(|(distance, known)| *distance <= known.len().div_ceil(3)) {
+    if let Some((_, known)) = sibling.filter(|(distance, known)| is_near(&name, known, *distance)) {
         return Some(shape.path_of(known));
     }
-    // The right name in the wrong table, else whatever reads most alike.
-    let path = shape.path_of(name);
-    let likeness = |key: &str| (key.rsplit('.').next() == Some(name), strsim::normalized_damerau_levenshtein(&path, key));
-    let nearest = KEYS.iter().max_by(|one, other| {
-        let (one, other) = (likeness(one.path), likeness(other.path));
-        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    // The right name in the wrong table: in the one whose path reads most like this one's.
+    let path = shape.path_of(&name);
+    let last = |key: &'static str| key.rsplit('.').next().filter(|last| !is_an_id(last));
+    let like = KEYS.iter().filter_map(|key| Some((key.path, distance(last(key.path)?))));
+    let like = like.filter(|(key, distance)| last(key).is_some_and(|last| is_near(&name, last, *distance)));
+    let nearest = like.min_by(|(one, of_one), (other, of_other)| {
+        let unlike = |key: &str| 1.0 - strsim::normalized_damerau_levenshtein(&path, key);
+        of_one.cmp(of_other).then(unlike(one).total_cmp(&unlike(other)))
     });
-    nearest.map(|key| key.path.to_owned())
+    nearest.map(|(key, _)| key.to_owned())
 }
 
-/// The nearest of `known`.
+/// What to say of an unknown key of this table: the nearest known one, or what the table holds.
+pub(super) fn instead(nearest: Option<String>, shape: &TableShape) -> String {
+    if let Some(nearest) = nearest {
+        return format!("; the nearest is `{nearest}`");
+    }
+    let known: Vec<String> = shape.named.keys().take(MOST_NAMED + 1).map(|name| format!("`{name}`")).collect();
+    match known.len() {
+        0 => "; no known key is near it".to_owned(),
+        1..=MOST_NAMED => format!("; known in `{}`: {}", shape.path, known.join(", ")),
+        _ => format!("; none of the {} in `{}` is near it", shape.named.len(), shape.path),
+    }
+}
+
+/// The nearest of `known`; `None` where none is near.
 pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if name.len() > LONGEST {
         return None;
     }
-    known.into_iter().min_by_key(|known| strsim::osa_distance(name, known))
+    let nearest = known.into_iter().map(|known| (strsim::osa_distance(name, known), known)).min_by_key(|(distance, _)| *distance);
+    nearest.filter(|(distance, known)| is_near(name, known, *distance)).map(|(_, known)| known)
 }
 
 #[cfg(test)]
@@ -59,11 +84,15 @@ mod tests {
             ("skills.prompt", "max_byte", "skills.prompt.max_bytes"),
             ("system_prompt.sections", "git_revison", "system_prompt.sections.git_revision"),
             ("prompt_profile.model.gpt-x", "system_promt", "prompt_profile.model.ID.system_prompt"),
-            ("model.tool_output", "chars", "model.tool_output.context_chars"),
+            ("skills", "max_sugestion", "skills.matching.max_suggestions"),
+            ("budget", "MAX_BYTES", "skills.prompt.max_bytes"),
         ];
         for (path, name, nearest) in cases {
             assert_eq!(nearest_key(table(path), name).as_deref(), Some(nearest), "{path}.{name}");
         }
-        assert_eq!(nearest_key(table("skills"), &"x".repeat(81)), None);
+        for (path, name) in [("skills", "size"), ("skills", "xml"), ("budget", "x"), ("skills", "\u{1b}"), ("skills", &"x".repeat(81))] {
+            assert_eq!(nearest_key(table(path), name), None, "{path}.{name}");
+        }
+        assert_eq!((nearest("x", ["a"]), nearest("fats", ["slow", "fast"])), (None, Some("fast")));
     }
 }

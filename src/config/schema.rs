@@ -4,6 +4,7 @@
 //! loader looks at more than a schema can say (whether a profile exists, that ids are equal in their normal form), the loader says it.
 
 use super::keys::{FILE, Form, Key, Kind, Shape, TableShape};
+use super::table::table_doc;
 use serde_json::{Map, Value, json};
 
 /// The schema, as `config schema` prints it.
@@ -16,8 +17,10 @@ use serde_json::{Map, Value, json};
 pub fn schema() -> Value {
     let file = table(&FILE);
     let own = |name: &&&str| **name != "composition";
-    let of_patch: Map<String, Value> =
+    let mut of_patch: Map<String, Value> =
         FILE.named.keys().filter(own).map(|name| ((*name).to_owned(), json!({"$ref": format!("#/properties/{name}")}))).collect();
+    // A table like the whole file, and what composes is the file's own.
+    of_patch.insert("composition".to_owned(), false.into());
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "bcode.toml",
@@ -32,7 +35,14 @@ pub fn schema() -> Value {
 
 fn table(shape: &TableShape) -> Map<String, Value> {
     let properties: Map<String, Value> = shape.named.iter().map(|(name, shape)| ((*name).to_owned(), of(shape))).collect();
-    let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
+    let mut schema = Map::new();
+    // In the place of a shared table another program may have a value.
+    if shape.path.is_empty() || !shape.is_shared() {
+        schema.insert("type".to_owned(), json!("object"));
+    }
+    if let Some(doc) = table_doc(&shape.path) {
+        schema.insert("description".to_owned(), doc.into());
+    }
     if !properties.is_empty() {
         schema.insert("properties".to_owned(), properties.into());
     }

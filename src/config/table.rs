@@ -126,3 +126,50 @@ pub static KEYS: &[Key] = &[
     key("proxy.answer_skill_tool", Bool, NO, "The proxy answers calls of the skill tool itself."),
     key("proxy.show_last", Bool, NO, "The proxy shows its last request."),
 ];
+
+/// What the tables are, for an editor. A table of a kind that stands several times is told once, with placeholders.
+#[rustfmt::skip]
+const TABLES: &[(&str, &str)] = &[
+    ("skills", "Finding, showing and activating skills."),
+    ("skills.sources", "Where else skills are looked for."),
+    ("skills.disabled", "Skills that nobody invokes."),
+    ("skills.overrides", "How single skills are shown, by id."),
+    ("skills.prompt", "The catalog of skills in the prompt."),
+    ("skills.matching", "How a skill is found by the user's words."),
+    ("skills.matching.patterns", "Regular expressions, by the id of the skill that they activate or suggest."),
+    ("skills.tool", "The tool by which a model loads a skill."),
+    ("skills.code", "Skills that are programs."),
+    ("system_prompt", "The base prompt and the sections."),
+    ("system_prompt.sections", "Which sections stand in the prompt."),
+    ("context", "Where texts stand in a conversation."),
+    ("budget", "Targets in tokens."),
+    ("invariants", "The repository's invariants, `INVARIANTS.md`."),
+    ("invariants.selector", "How a model chooses the invariants that count for a task."),
+    ("model", "The model. Other programs keep keys of their own here."),
+    ("model.tool_output", "Bounds on tool calls and results."),
+    ("prompt_profile", "Text for single providers and models, by exact ids that the host gives."),
+    ("prompt_profile.default", "Text for every model."),
+    ("prompt_profile.provider", "Text for a provider's models, by the provider's id."),
+    ("prompt_profile.family", "Text for a family of models, by the family's id."),
+    ("prompt_profile.catalog_entry", "Text for an entry of the host's model catalog, by its id."),
+    ("prompt_profile.model", "Text for one model, by its id."),
+    ("prompt_profile.bundled", "The profiles that come with the program."),
+    ("composition", "Profiles of configuration, and the order in which layers of configuration stand."),
+    ("composition.profiles", "Profiles of configuration, by id."),
+    ("composition.profiles.ID", "A profile of configuration."),
+    ("proxy", "The proxy before an API."),
+];
+
+/// What a table is, by its dotted path with placeholders; `None` for the whole file.
+pub(super) fn table_doc(path: &str) -> Option<&'static str> {
+    if let Some((_, doc)) = TABLES.iter().find(|(table, _)| *table == path) {
+        return Some(doc);
+    }
+    // These are alike in all of `prompt_profile`.
+    match path.strip_prefix("prompt_profile.")?.rsplit('.').next()? {
+        "ID" => Some("What is added to the prompt for it."),
+        "tool_description" => Some("Text for the descriptions of the caller's tools, by a tool's exact name."),
+        "NAME" => Some("What a tool's description becomes."),
+        _ => None,
+    }
+}

@@ -17,14 +17,39 @@ pub(super) fn sources(environment: &Environment, base: &Path) -> Vec<Source> {
     set.filter_map(|(name, value)| source(name, value, environment, base)).collect()
 }
 
-/// `None` for a variable that is none of ours.
-fn source(name: &str, value: &str, environment: &Environment, base: &Path) -> Option<Source> {
+/// Variables that say where things are, and are no keys.
+const PLACES: [&str; 5] = ["BCODE_CONFIG", "BCODE_CONFIG_TOML", "BCODE_STATE_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+
+/// A finding for each variable that would count if it were Unicode. It would be an error to go on as if it were not set: it may be what switches
+/// something off. What other programs set too is a warning.
+pub(super) fn undecodable(environment: &Environment) -> Vec<Source> {
+    let ours = environment.undecodable().filter(|name| PLACES.contains(name) || path_of(name).is_some());
+    let source = |name: &str| {
+        let origin = Origin::new(OriginKind::Variable, name);
+        let message = "is set to something that is no UTF-8";
+        let finding = if name.starts_with("BCODE_") {
+            Diagnostic::error("not-utf-8", message)
+        } else {
+            Diagnostic::warning("not-utf-8", format!("{message}, and counts as not set"))
+        };
+        let finding = origin.locate(finding, None);
+        Source::broken(origin, true, finding)
+    };
+    ours.map(source).collect()
+}
+
+/// The path of a key in lower case, as a variable's name spells it; `None` for a variable that is none of ours.
+fn path_of(name: &str) -> Option<String> {
     let path = name.strip_prefix("BCODE_")?.to_lowercase();
     let segments: Vec<&str> = path.split("__").collect();
     // `BCODE_SKILLS` alone names no key; it may be another program's.
-    if segments.len() < 2 || !is_ours(&segments) {
-        return None;
-    }
+    (segments.len() >= 2 && is_ours(&segments)).then_some(path)
+}
+
+/// `None` for a variable that is none of ours.
+fn source(name: &str, value: &str, environment: &Environment, base: &Path) -> Option<Source> {
+    let path = path_of(name)?;
+    let segments: Vec<&str> = path.split("__").collect();
     let origin = Origin::new(OriginKind::Variable, name);
     let checked = match find(&segments) {
         Ok(key) => checked(key, value, Check::new(&origin, environment, base)),

@@ -104,12 +104,15 @@ impl RepositoryContext {
         let mut files = Vec::new();
         let mut unread = BTreeSet::new();
         for folder in self.folders() {
+            entries.extend(INSTRUCTION_FILES.iter().filter_map(|name| files::link_to_nothing(&folder.join(name))).map(Entry::from));
             let Some(path) = INSTRUCTION_FILES.iter().map(|name| folder.join(name)).find(|path| files::is_there(path)) else { continue };
             let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             match self.texts.read_inside(&path, root, MAX_FILE_BYTES) {
                 Ok(FileText { text, diagnostic }) => {
                     entries.extend(diagnostic.map(Entry::from));
-                    if !text.trim().is_empty() {
+                    if text.trim().is_empty() {
+                        entries.extend(hidden_by(&path).map(Entry::from));
+                    } else {
                         files.push(Instructions { name, path, text });
                     }
                 }
@@ -152,6 +155,14 @@ impl RepositoryContext {
         limits.reverse();
         limits
     }
+}
+
+/// What an empty file keeps from being read.
+fn hidden_by(path: &Path) -> Option<Diagnostic> {
+    let [first, second] = INSTRUCTION_FILES;
+    let is_hidden = path.ends_with(first) && files::is_there(&path.with_file_name(second));
+    let message = format!("is empty, and `{second}` beside it is not read");
+    is_hidden.then(|| Diagnostic::note("empty-instructions", message).at(path.to_string_lossy()))
 }
 
 fn id(name: &str) -> FragmentId {

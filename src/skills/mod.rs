@@ -53,6 +53,7 @@ mod watch;
 pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
+pub(crate) use roots::resolved;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
 #[cfg(feature = "cli")]
 pub(crate) use unknown::nearest;

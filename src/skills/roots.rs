@@ -137,10 +137,8 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
         roots.extend(compatible_roots_of_the_repository(options, environment, workspace));
     }
     if options.include_user_skills {
-        let state = environment.get("BCODE_STATE_DIR").map(|folder| environment.working_directory().join(folder));
-        let state = state.or_else(|| environment.state_home().map(|folder| folder.join("bcode")));
         roots.extend(environment.config_home().map(|folder| Root::new(folder.join("bcode/skills"), User, "user-config:skills")));
-        roots.extend(state.map(|folder| Root::new(folder.join("skills"), User, "user-state:skills")));
+        roots.extend(environment.state_folder().map(|folder| Root::new(folder.join("skills"), User, "user-state:skills")));
         let at_home = [(options.include_agents_skills, ".agents/skills"), (options.include_compat_claude_skills, ".claude/skills")];
         for (_, below) in at_home.into_iter().filter(|(included, _)| *included) {
             roots.extend(environment.home_folder().map(|home| Root::new(home.join(below), User, format!("user:{below}"))));
@@ -168,7 +166,7 @@ pub fn roots(options: &DiscoveryOptions, environment: &Environment, workspace: &
 }
 
 /// The path without links, as far as it is there; what is not has none.
-fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let Some((folder, canonical)) = there else { return path.to_owned() };
     let mut resolved = canonical;

@@ -200,3 +200,42 @@ fn files_that_nobody_could_read_are_not_waited_for() {
     }
     assert!(place.run(&["skills", "list"]).stderr.contains("skills/a/SKILL.md"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_no_utf_8_is_an_error_that_names_it() {
+    use std::os::unix::ffi::OsStringExt;
+    let place = Place::new();
+    for name in ["BCODE_CONFIG", "BCODE_CONFIG_TOML", "BCODE_SKILLS__ENABLED"] {
+        let value = std::ffi::OsString::from_vec(b"/tmp/\xff.toml".to_vec());
+        let check = finish(place.command(&["config", "check"]).env(name, &value), b"");
+        assert_eq!((check.code, &*check.stdout), (1, &*format!("{name}: error[not-utf-8]: is set to something that is no UTF-8\n")));
+        let render = finish(place.command(&["render", "-m", "hi"]).env(name, &value), b"");
+        assert!(render.failure().contains(name), "{}", render.stderr);
+    }
+}
+
+#[test]
+fn a_user_file_that_lies_in_an_untrusted_workspace_is_not_read() {
+    let place = Place::new();
+    let file = place.write("work/.config/bcode/bcode.toml", "system_prompt.agent_suffix = \"Of the repository.\"");
+    place.write("work/elsewhere/bcode/bcode.toml", "system_prompt.agent_suffix = \"Of the repository.\"");
+    let at_home = |arguments: &[&str]| finish(place.command(arguments).env("HOME", place.at("work")), b"");
+    let show = ["config", "show", "--changed", "--untrusted"];
+    let untrusted = at_home(&show);
+    assert_eq!(untrusted.data(), "All values are the defaults.\n");
+    assert!(untrusted.stderr.starts_with(&format!("{} is not trusted", place.shown("work"))), "{}", untrusted.stderr);
+    let check = at_home(&["config", "check", "--untrusted"]);
+    let note = format!("{}: note[not-trusted]: lies in the workspace, which is not trusted, and is not read\n", file.display());
+    assert!(check.data().contains(&note), "{}", check.stdout);
+    assert!(check.stderr.contains("is not trusted"), "{}", check.stderr);
+    assert!(at_home(&["config", "show", "--changed"]).data().contains("Of the repository."), "trusted, it is the user's");
+    let by_variable = finish(place.command(&show).env("XDG_CONFIG_HOME", place.at("work/elsewhere")), b"");
+    assert_eq!(by_variable.data(), "All values are the defaults.\n");
+    #[cfg(unix)]
+    {
+        std::fs::create_dir_all(place.at("home/.config")).unwrap();
+        std::os::unix::fs::symlink(place.at("work/elsewhere/bcode"), place.at("home/.config/bcode")).unwrap();
+        assert_eq!(place.run(&show).data(), "All values are the defaults.\n", "a link into the workspace leads into it");
+    }
+}

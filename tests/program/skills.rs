@@ -3,7 +3,7 @@
 use super::run::{SAMPLE, finish, steady};
 use crate::place::Place;
 use tower_prompt::layers::Severity;
-use tower_prompt::layers::skill::{SkillList, SkillManifest, SkillSourceKind};
+use tower_prompt::layers::skill::{SkillList, SkillManifest, SkillSourceKind, SkillVisibility};
 
 fn list(json: &str) -> SkillList {
     serde_json::from_str(json).unwrap()
@@ -279,4 +279,44 @@ fn arguments_and_body_together_close_no_block_and_run_nothing() {
         "{}",
         shown.stdout
     );
+}
+
+#[test]
+fn a_list_of_roots_reads_them_as_the_configuration_says() {
+    let place = Place::new();
+    for id in ["a", "b"] {
+        place.write(&format!("one/{id}/SKILL.md"), format!("---\nname: {id}\ndescription: {}\n---\n", "d".repeat(100)));
+    }
+    let one = place.shown("one");
+    let missing = place.run(&["skills", "list", "--root", &one, "--config", "nowhere.toml"]);
+    assert!(missing.failure().contains("nowhere.toml: error[missing-file]"), "{}", missing.stderr);
+    place.write("work/bcode.toml", "skills.disabled.ids = ['a']\nskills.overrides.b = 'manual'\nskills.size = 1\n");
+    let run = place.run(&["skills", "list", "--json", "--root", &one]);
+    let found = list(run.data());
+    let told: Vec<_> = found.skills.iter().map(|skill| (skill.disabled, skill.visibility)).collect();
+    assert_eq!(told, [(true, SkillVisibility::Auto), (false, SkillVisibility::Manual)]);
+    assert!(run.stderr.contains("warning[unknown-key]"), "{}", run.stderr);
+    let small = finish(place.command(&["skills", "list", "--json", "--root", &one]).env("BCODE_SKILLS__MAX_SKILL_FILE_BYTES", "50"), b"");
+    assert!(ids(&list(small.data())).is_empty(), "{}", small.stdout);
+}
+
+#[test]
+fn an_untrusted_workspace_lists_no_root_in_it_and_says_where_it_looked() {
+    let place = Place::new();
+    let path = place.skill("theirs", "d", "");
+    let root = path.parent().unwrap().parent().unwrap().to_str().unwrap();
+    let refused = place.run(&["skills", "list", "--untrusted", "--root", root]);
+    assert!(refused.failure().contains("lies in the workspace, which is not trusted"), "{}", refused.stderr);
+    assert_eq!(ids(&list(place.run(&["skills", "list", "--json", "--root", root]).data())), ["theirs"]);
+    let at_home = finish(place.command(&["skills", "list", "--untrusted"]).env("HOME", place.at("work")), b"");
+    let said = "There are no skills: with these options and this configuration they are looked for in no folder.\n";
+    assert!(at_home.data().is_empty() && at_home.stderr.ends_with(said), "{}", at_home.stderr);
+}
+
+#[test]
+fn the_state_folder_of_the_variable_begins_at_home_where_it_says_so() {
+    let place = Place::new();
+    place.write("home/st/skills/mine/SKILL.md", "---\nname: mine\ndescription: d\n---\n");
+    let run = finish(place.command(&["skills", "list", "--json"]).env("BCODE_STATE_DIR", "~/st"), b"");
+    assert_eq!(ids(&list(run.data())), ["mine"]);
 }

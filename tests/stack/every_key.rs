@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
     row("system_prompt.text", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),
     row("system_prompt.repository_instructions_max_chars", "system_prompt.repository_instructions_max_chars = 150", &["the rest is in"], &["Rule 39."]),
     row("system_prompt.repository_invariants_max_chars", "system_prompt.repository_invariants_max_chars = 150", &["`repository_invariants` was cut"], &["Invariant 39."]),
-    row("system_prompt.git_status_max_chars", "system_prompt.git_status_max_chars = 60", &["`dynamic_repository_context` was cut"], &["?? new-file"]),
+    row("system_prompt.git_status_max_chars", "system_prompt.git_status_max_chars = 5", &["`dynamic_repository_context` was cut"], &["?? new-file"]),
     row("system_prompt.agent_suffix", "system_prompt.agent_suffix = 'SUFFIX'", &["<agent_suffix>\nSUFFIX"], &[]),
     row("context.placement", "context.placement = 'front'", &["</skill>\n\n<context origin=\"host\">"], &[]),
     row("context.cache_marks", "context.cache_marks = false", &[], &["prompt_cache_key"]),

@@ -108,20 +108,72 @@ fn a_long_status_keeps_to_its_limit_whole_lines_first_and_last() {
     for n in 0..300 {
         place.write(&format!("work/file-{n:03}.txt"), "");
     }
+    let frame = format!("<{STATUS}>\nWorking directory: {}\nBranch: main (no commits yet)", place.shown("work"));
+    let around = frame.chars().count() + format!("\nStatus:\n</{STATUS}>").len();
     for max in [1, 40, 100, 101, 500, 4000] {
         let mut talk = place.talk(&format!("system_prompt.git_status_max_chars = {max}"));
         let said = talk.say("one");
         let status = said.fragment(STATUS);
-        assert!(status.chars().count() <= max && (status.is_empty() || status.ends_with(&format!("</{STATUS}>"))), "{max}: {status}");
+        assert!(status.starts_with(&frame) && status.ends_with(&format!("\n</{STATUS}>")), "{max}: {status}");
+        assert!(status.chars().count() <= around + max, "{max}: {status}");
+        assert_eq!(
+            status.contains("Status:"),
+            status.contains(" bytes cut]"),
+            "{max}: no status rather than one that reads as clean: {status}"
+        );
         for n in 0..300 {
             place.write(&format!("work/new-{n:03}.txt"), "");
         }
         let news = talk.say("two");
         let (_, told) = news.new.split_once("two").unwrap();
-        assert!(told.chars().count() <= max + "\n\n<context origin=\"repository\">\n\n</context>".len(), "{max}: {told}");
+        assert!(told.chars().count() <= around + max + "\n\n<context origin=\"repository\">\n\n</context>".len(), "{max}: {told}");
         for n in 0..300 {
             fs::remove_file(place.at(format!("work/new-{n:03}.txt"))).unwrap();
         }
+    }
+}
+
+#[test]
+fn a_status_that_is_read_in_part_says_so_beside_its_cut() {
+    let place = Place::new();
+    place.git(&["init", "-q"]);
+    let long = "x".repeat(200);
+    for n in 0..1_400 {
+        place.write(&format!("work/{long}-{n}"), "");
+    }
+    let said = place.start("", "hi");
+    let status = said.fragment(STATUS);
+    assert!(status.contains("\nStatus (git printed more than the 256 KiB of it that were read):\n?? x"), "{status}");
+    assert!(status.ends_with(&format!(" bytes cut]\n</{STATUS}>")), "{status}");
+}
+
+#[test]
+fn an_empty_git_folder_is_no_repository() {
+    let place = repository();
+    fs::create_dir_all(place.at("home/project/.git")).unwrap();
+    let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("home/project")), "")).say("hi");
+    assert_eq!(body(&said, STATUS), format!("Working directory: {}", place.shown("home/project")));
+    assert_eq!((said.fragment(REVISION), said.fragment(WORKTREE), said.codes()), ("", "", vec![]));
+    // As git does, one looks further up.
+    fs::create_dir_all(place.at("work/part/.git")).unwrap();
+    place.write("work/part/a.txt", "");
+    let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("work/part")), "")).say("hi");
+    assert_eq!(body(&said, WORKTREE), format!("Primary git worktree, root: {}", place.shown("work")));
+    assert!(said.fragment(STATUS).contains(&format!("\nStatus (paths from {}):\n?? part/\n", place.shown("work"))), "{}", said.new);
+    // A `.git` that git looks into and finds to be none.
+    place.write("home/project/.git/HEAD", "garbage");
+    let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("home/project")), "")).say("hi");
+    assert_eq!((said.fragment(WORKTREE), said.codes()), ("", vec!["git-failed"]));
+}
+
+#[test]
+fn within_a_git_folder_nothing_is_said_of_the_files_beside_it() {
+    let place = repository();
+    place.write("work/untracked.txt", "");
+    for folder in ["work/.git", "work/.git/refs/heads"] {
+        let said = Talk::new(&place.assembly_in(&Workspace::at(place.at(folder)), "")).say("hi");
+        assert_eq!(body(&said, STATUS), format!("Working directory: {}", place.shown(folder)));
+        assert_eq!((said.fragment(REVISION), said.fragment(WORKTREE), said.codes()), ("", "", vec![]), "{folder}");
     }
 }
 
@@ -212,9 +264,9 @@ fn a_submodule_is_told_by_its_commit_and_is_a_primary_worktree_of_its_own() {
     place.git(&["submodule", "--quiet", "add", "../library", "sub"]);
     commit(&place, "with it");
     place.write("work/sub/untracked.txt", "");
-    assert!(place.start("", "hi").fragment(STATUS).contains("\nStatus: clean\n"), "it is not looked into");
+    assert!(place.start("", "hi").fragment(STATUS).contains("\nStatus: clean (files in submodules aside)\n"), "it is not looked into");
     place.git_in("work/sub", &["commit", "-q", "--allow-empty", "-m", "two"]);
-    assert!(place.start("", "hi").fragment(STATUS).contains("\n M sub\n"));
+    assert!(place.start("", "hi").fragment(STATUS).contains("\nStatus (files in submodules aside):\n M sub\n"));
     let said = Talk::new(&place.assembly_in(&Workspace::around(place.at("work/sub")), "")).say("hi");
     assert!(said.fragment(STATUS).contains("\nStatus:\n?? untracked.txt\n"), "{}", said.new);
     assert_eq!(body(&said, WORKTREE), format!("Primary git worktree, root: {}", place.shown("work/sub")));

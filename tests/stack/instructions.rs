@@ -236,7 +236,25 @@ fn links_that_lead_nowhere_or_in_a_circle_stop_nothing() {
     std::os::unix::fs::symlink("nowhere", place.at("work/AGENTS.md")).unwrap();
     std::os::unix::fs::symlink("INVARIANTS.md", place.at("work/INVARIANTS.md")).unwrap();
     place.write("work/CLAUDE.md", "Still read.");
-    assert!(place.start("", "hi").new.contains("Still read."));
+    let said = place.start("", "hi");
+    assert!(said.new.contains("Still read."));
+    let found: Vec<String> = said.manifest.diagnostics.iter().map(ToString::to_string).collect();
+    let told = |file: &str| format!("{}: warning[link-to-nothing]: is a symbolic link to nothing", place.shown(file));
+    for file in ["work/AGENTS.md", "work/INVARIANTS.md"] {
+        assert!(found.contains(&told(file)), "{found:#?}");
+    }
+    assert_eq!(found.len(), 2, "{found:#?}");
+}
+
+#[test]
+fn an_empty_agents_md_says_that_claude_md_is_not_read() {
+    let place = Place::new();
+    place.write("work/AGENTS.md", " \n");
+    assert_eq!(place.start("", "hi").codes(), [""; 0]);
+    place.write("work/CLAUDE.md", "Not read.");
+    let said = place.start("", "hi");
+    assert!(!said.new.contains("Not read."));
+    assert_eq!(said.codes(), ["empty-instructions"]);
 }
 
 #[test]
@@ -282,6 +300,16 @@ fn a_file_over_its_bound_is_read_so_far_and_told() {
     let bytes = said.fragment("instructions:AGENTS.md").len();
     assert!((1_000_000..1_100_000).contains(&bytes), "{bytes}");
     assert!(said.codes().contains(&"file-cut"));
+    let missing = "0123456789abcde\n".len() * 80_000 - 1024 * 1024;
+    let mark = format!("\n0123456789abcde\n[{missing} bytes cut; the rest is in {}]\n</instructions>", place.shown("work/AGENTS.md"));
+    assert!(said.fragment("instructions:AGENTS.md").ends_with(&mark));
+    // A line that was torn goes, and counts as missing.
+    place.write("work/AGENTS.md", format!("Short.\n{}", "x".repeat(1024 * 1024)));
+    let path = place.shown("work/AGENTS.md");
+    let told = format!("<instructions path=\"{path}\">\nShort.\n[1048576 bytes cut; the rest is in {path}]\n</instructions>");
+    assert_eq!(place.start("", "hi").fragment("instructions:AGENTS.md"), told);
+    place.write("work/INVARIANTS.md", "* Always.\n".repeat(200_000));
+    assert!(place.start("", "hi").fragment("repository_invariants").contains("INVARIANTS.md]\n"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::Assembly;
 use crate::layers::Diagnostic;
 use crate::layers::skill::{ActiveSkill, SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
 use crate::layers::text::escape::one_line;
-use crate::skills::{DiscoveryOptions, FolderSkills, Root};
+use crate::skills::{DiscoveryOptions, FolderSkills, Root, resolved};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -98,7 +98,11 @@ impl List {
             return Ok(terminal::print_exactly(&terminal::json(&listed)?)?);
         }
         if listed.skills.is_empty() {
-            terminal.say("There are no skills. They are looked for in:");
+            if skills.roots().is_empty() {
+                terminal.say("There are no skills: with these options and this configuration they are looked for in no folder.");
+            } else {
+                terminal.say("There are no skills. They are looked for in:");
+            }
             skills.roots().iter().for_each(|root| terminal.say(&format!("  {}", printable(&root.path.to_string_lossy()))));
         } else {
             let table = table(&listed.skills, listed.active.as_deref().unwrap_or_default(), terminal.width());
@@ -108,15 +112,24 @@ impl List {
         Ok(())
     }
 
+    /// The named folders and no others, read as the configuration says.
     fn of_roots(&self, terminal: &mut Terminal) -> Result<FolderSkills, Failure> {
+        let (environment, workspace) = self.workspace.open(terminal)?;
+        let loaded = self.workspace.load(&environment, &workspace)?;
+        terminal.diagnostics(&loaded.findings);
+        let top = resolved(&environment.working_directory().join(workspace.root()));
         let mut roots = Vec::new();
         for (n, path) in self.root.iter().enumerate() {
             if !path.is_dir() {
                 return Err(Failure::failed(format!("--root {}: there is no such folder", path.display())));
             }
+            if !workspace.is_trusted() && resolved(&environment.working_directory().join(path)).starts_with(&top) {
+                return Err(Failure::failed(format!("--root {}: lies in the workspace, which is not trusted", path.display())));
+            }
             roots.push(Root::new(path, SkillSourceKind::Configured, format!("configured:{n}")));
         }
-        Ok(terminal.during(LOOKING, || FolderSkills::in_roots(roots, &DiscoveryOptions::default())))
+        let options = DiscoveryOptions::from(&loaded.config.skills);
+        Ok(terminal.during(LOOKING, || FolderSkills::in_roots(roots, &options)))
     }
 }
 

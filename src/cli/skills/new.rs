@@ -35,7 +35,7 @@ impl New {
         let text = skill_file(&id, self.description.as_deref().unwrap_or(DESCRIPTION)).map_err(Failure::Failed)?;
         let root = match &self.to {
             Some(root) => root.clone(),
-            None => self.workspace.open()?.1.root().join(".bcode/skills"),
+            None => self.workspace.open(terminal)?.1.root().join(".bcode/skills"),
         };
         let folder = root.join(&id);
         let path = folder.join("SKILL.md");

@@ -49,6 +49,8 @@ const KEPT: [&str; 7] = [
 pub(super) enum Failure {
     /// There is no working tree here: a bare repository, or a folder within `.git`.
     NoWorkTree,
+    /// What looks like a repository is none.
+    NoRepository(String),
     Other(String),
 }
 
@@ -79,7 +81,9 @@ fn refusal(complaint: &str) -> Failure {
         return Failure::NoWorkTree;
     }
     let line = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
-    Failure::Other(format!("git refused to look at this repository: {}", line.strip_prefix("fatal: ").unwrap_or(line)))
+    let line = line.strip_prefix("fatal: ").unwrap_or(line);
+    let reason = format!("git refused to look at this repository: {line}");
+    if line.contains("not a git repository") { Failure::NoRepository(reason) } else { Failure::Other(reason) }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub(super) struct Head {
     pub(super) files: Vec<String>,
     /// There are more files.
     pub(super) is_cut: bool,
+    /// It has submodules, whose own files are not among `files`.
+    pub(super) has_submodules: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +35,8 @@ impl Head {
             // The last line may be torn.
             lines.pop();
         }
-        let mut head = Self { root: root.to_owned(), is_cut: printed.is_cut, ..Self::default() };
+        let has_submodules = root.join(".gitmodules").exists();
+        let mut head = Self { root: root.to_owned(), is_cut: printed.is_cut, has_submodules, ..Self::default() };
         for line in lines {
             match line.strip_prefix("# branch.").and_then(|header| header.split_once(' ')) {
                 Some(("oid", commit)) => head.commit = Some(commit.to_owned()).filter(|commit| is_hex(commit)),

@@ -97,10 +97,15 @@ fn failed<T>() -> Answer<T> {
 }
 
 impl Look {
-    /// The folder in which git is asked: the nearest with a `.git`.
+    /// The folder in which git is asked: the nearest with a `.git`, as git looks for it. `None` where that is not found before one is out of a
+    /// repository's own folder: within `.git` there is no working tree.
     fn folder(&self) -> Option<&Path> {
-        let mut folders = self.workspace.directory().ancestors().filter(|_| self.workspace.is_trusted());
-        folders.find(|folder| folder.join(".git").exists())
+        if !self.workspace.is_trusted() {
+            return None;
+        }
+        let has_one = |folder: &Path| folder.join(".git").is_file() || folder.join(".git/HEAD").symlink_metadata().is_ok();
+        let found = self.workspace.directory().ancestors().find(|folder| has_one(folder) || is_git_folder(folder));
+        found.filter(|folder| has_one(folder))
     }
 
     fn head(&self, files: bool) -> Answer<Head> {
@@ -122,15 +127,23 @@ impl Look {
         match git(&arguments, folder, &self.environment, DEADLINE) {
             Ok(printed) => Answer { known: Worktree::read(&printed.text, folder).or_else(|| Worktree::by_files(folder)), failed: None },
             Err(Failure::NoWorkTree) => Answer::default(),
+            Err(failure @ Failure::NoRepository(_)) => Answer { known: None, failed: diagnostic(failure, folder) },
             Err(failure) => Answer { known: Worktree::by_files(folder), failed: diagnostic(failure, folder) },
         }
     }
 }
 
+/// As git tells one: a `.git`, a bare repository.
+fn is_git_folder(folder: &Path) -> bool {
+    folder.join("HEAD").is_file() && ["objects", "refs"].iter().all(|name| folder.join(name).is_dir())
+}
+
 fn diagnostic(failure: Failure, folder: &Path) -> Option<Diagnostic> {
     match failure {
         Failure::NoWorkTree => None,
-        Failure::Other(reason) => Some(Diagnostic::warning("git-failed", reason).at(folder.to_string_lossy())),
+        Failure::NoRepository(reason) | Failure::Other(reason) => {
+            Some(Diagnostic::warning("git-failed", reason).at(folder.to_string_lossy()))
+        }
     }
 }
 
