@@ -18,6 +18,7 @@ mod entries;
 mod fence;
 mod passed;
 mod plain;
+mod reason;
 mod repair;
 mod scan;
 mod toml;

@@ -1,8 +1,9 @@
 //! From the text between two fences to entries: as YAML or TOML reads it, or repaired.
 
 use super::decode::position;
-use super::repair::{Repaired, Surroundings, loses_text, repair, stray};
-use super::scan::{FIELDS, Odd, Raw, indented, scan, split_key, unlisted, without_strays};
+use super::reason::{indented, stray};
+use super::repair::{Repaired, Surroundings, loses_text, repair};
+use super::scan::{FIELDS, Odd, Raw, scan, split_key, unlisted, without_strays};
 use super::value::Value;
 use super::yaml::{self, Failure};
 use super::{Entry, Format, MAX_DIAGNOSTICS, plain, toml};
@@ -62,7 +63,7 @@ fn match_without_case(entries: &mut [Entry], found: &mut Findings) {
         let field = FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
         let Some(field) = field.filter(|field| !entries.iter().any(|entry| entry.key == **field)) else { continue };
         found.say(*line, *column, || format!("`{key}` was read as `{field}`, which is how it is written"));
-        entries[at].key = (*field).to_owned();
+        (*field).clone_into(&mut entries[at].key);
     }
 }
 

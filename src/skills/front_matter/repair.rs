@@ -1,6 +1,7 @@
 //! What a person reads where YAML reads nothing, or something else: each entry by itself, then its text line by line.
 
-use super::scan::{Odd, Raw, indented, scan, split_key, without_strays};
+use super::reason::{indented, reason, stray};
+use super::scan::{Odd, Raw, scan, split_key, without_strays};
 use super::value::Value;
 use super::yaml::{self, Failure};
 use std::cell::Cell;
@@ -167,12 +168,6 @@ fn nested(raw: &Raw<'_>, continuation: &str, around: &Surroundings<'_>, depth: u
     Ok(Repaired { value: Value::Map(pairs), repairs })
 }
 
-/// What is said of a line that belongs to no entry.
-pub(super) fn stray(line: &str) -> String {
-    let shown: String = line.chars().take(40).collect();
-    format!("`{shown}` belongs to no field and was left out; indent it, or quote the value before it")
-}
-
 /// Tabs in indentation as two blanks each, if there are any.
 fn without_tabs(entry: &str) -> Option<String> {
     let mut found = false;
@@ -292,47 +287,6 @@ pub(super) fn unquoted(text: &str) -> String {
         }
     }
     text.to_owned()
-}
-
-fn reason(raw: &Raw<'_>, whole: &str) -> String {
-    let first = raw.first;
-    let begins = first.chars().next().unwrap_or_default();
-    match raw.odd {
-        Some(Odd::Unindented) => return format!("the text below `{first}` is not indented; it was read up to the next field, indent it"),
-        Some(Odd::Continued) => return "a line at the left edge goes on with it; it was read as part of the text, indent it".into(),
-        Some(Odd::Indented) | None => {}
-    }
-    let what = match begins {
-        '>' | '|' => match header(first) {
-            Some("") => return format!("the lines below `{first}` are not indented alike; they were read as they stand"),
-            Some(_) => format!("text stands behind `{begins}` on its own line"),
-            None => format!("a value must not begin with `{begins}` unquoted"),
-        },
-        '"' | '\'' if unquoted(whole) != whole => match wrong_escape(whole).filter(|_| begins == '"') {
-            Some(c) => return format!("`\\{c}` is no escape within quotes; it was read as it stands, write `\\\\{c}`"),
-            None => return format!("a quote {begins} stands within quotes; it was read as part of the text"),
-        },
-        '"' | '\'' => format!("the quote {begins} does not close at the end of the value"),
-        '[' | '{' | '*' | '&' | '!' | '%' | '@' | '`' | '#' | '-' | '?' | ',' | ']' | '}' => {
-            format!("a value must not begin with `{begins}` unquoted")
-        }
-        _ if whole.contains(" #") => "` #` begins a comment in YAML".into(),
-        _ if whole.contains(": ") || whole.ends_with(':') => "an unquoted value holds `: `".into(),
-        _ => "this is no YAML".into(),
-    };
-    format!("{what}; it was read as plain text, quote the whole of it")
-}
-
-/// The first character behind a `\` that YAML gives no meaning there.
-fn wrong_escape(quoted: &str) -> Option<char> {
-    let mut chars = quoted.chars();
-    while chars.any(|c| c == '\\') {
-        let behind = chars.next()?;
-        if !"0abt\tnvfre \"/\\N_LPxuU\n".contains(behind) {
-            return Some(behind);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ fn is_whole_text(first: &str) -> bool {
     match first.chars().next() {
         None | Some('#' | '&' | '!' | '*' | '|' | '>' | '[' | '{') => false,
         Some('"') => first.len() > 1 && first.ends_with('"') && !first.ends_with("\\\""),
-        Some('\'') => first.ends_with('\'') && first.matches('\'').count() % 2 == 0,
+        Some('\'') => first.ends_with('\'') && first.matches('\'').count().is_multiple_of(2),
         Some(_) => true,
     }
 }
@@ -218,11 +218,6 @@ pub(super) fn unlisted(block: &str) -> Option<String> {
         }
     }
     base.map(|_| text)
-}
-
-/// What is said of a key that is indented under a text.
-pub(super) fn indented(key: &str) -> String {
-    format!("`{key}` is indented under the text before it; it was read as a field of its own")
 }
 
 /// Whether a line at the left edge belongs to the entry before it: a list's item, or the rest of what a quote or bracket opened.
