@@ -198,6 +198,25 @@ fn a_root_with_an_instruction_file_is_one_skill() {
 }
 
 #[test]
+fn skills_hidden_by_a_file_of_their_root_are_told_of() {
+    for file in ["SKILL.md", "skill.md"] {
+        let place = Place::new();
+        place.skill(&format!("work/skills/{file}"));
+        for folder in ["scripts", "references"] {
+            place.write(&format!("work/skills/{folder}/a.txt"), "a");
+        }
+        let skills = place.find();
+        assert!(!codes(&skills).contains(&"root-is-skill".to_owned()), "{file}: its own folders");
+        place.skill("work/skills/hidden/SKILL.md");
+        skills.reload();
+        assert_eq!(ids(&skills), ["skills"]);
+        let found = skills.snapshot().diagnostics().iter().find(|found| found.code == "root-is-skill").cloned().unwrap();
+        assert!(found.message.contains("3 folders beside it"), "{found}");
+        assert_eq!(found.path.as_deref(), Some(&*place.at("work/skills").to_string_lossy()));
+    }
+}
+
+#[test]
 fn names_of_any_script() {
     let place = Place::new();
     for name in ["数据分析", "café", "навык", "हिन्दी", "ไทย"] {

@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         }
         let written = self.front_matter?.written(entry);
         let text = if written.is_empty() { entry.value.to_text() } else { written };
-        self.mistyped(entry, format!("`{key}` is a text; what stands here was read as one, quote it"));
+        self.mistyped(entry, format!("`{key}` must be a text; what stands here was read as one, quote it"));
         Some(text)
     }
 
@@ -158,13 +158,13 @@ impl<'a> Fields<'a> {
         let Some(entry) = self.entry("metadata") else { return BTreeMap::new() };
         let Value::Map(pairs) = &entry.value else {
             self.read.retain(|key| *key != "metadata");
-            self.mistyped(entry, "`metadata` is a map of text to text; it was kept as it is, unread".into());
+            self.mistyped(entry, "`metadata` must be a map of text to text; it was kept as it is, unread".into());
             return BTreeMap::new();
         };
         let nested: Vec<&str> =
             pairs.iter().filter(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))).map(|(key, _)| key.as_str()).collect();
         if !nested.is_empty() {
-            self.mistyped(entry, format!("`metadata` is a map of text to text; kept as JSON: `{}`", nested.join("`, `")));
+            self.mistyped(entry, format!("`metadata` must be a map of text to text; kept as JSON: `{}`", nested.join("`, `")));
         }
         pairs.iter().map(|(key, value)| (key.clone(), value.to_text())).collect()
     }
@@ -182,7 +182,7 @@ impl<'a> Fields<'a> {
             lists::extend(&mut activation.keywords, texts(&entry.value));
             self.mistyped(
                 entry,
-                "`activation` is a map with `keywords`, `file_patterns`, `trigger_patterns`; it was read as keywords".into(),
+                "`activation` must be a map with `keywords`, `file_patterns`, `trigger_patterns`; it was read as keywords".into(),
             );
         }
         for key in ["keywords", "triggers"] {
@@ -201,12 +201,12 @@ impl<'a> Fields<'a> {
         let of_tools = name.to_lowercase().contains("tools") || name.contains("arguments");
         match value {
             Value::Text(text) if !of_tools => {
-                self.mistyped(entry, format!("`{name}` is a list; the text `{}` was split at commas", shorten(text.trim(), 80)));
+                self.mistyped(entry, format!("`{name}` must be a list; the text `{}` was split at commas", shorten(text.trim(), 80)));
             }
             Value::List(items) if !of_tools && items.iter().any(|item| matches!(item, Value::List(_) | Value::Map(_))) => {
-                self.mistyped(entry, format!("`{name}` is a list of texts; what stands within it was kept as JSON"));
+                self.mistyped(entry, format!("`{name}` must be a list of texts; what stands within it was kept as JSON"));
             }
-            Value::Map(_) => self.mistyped(entry, format!("`{name}` is a list; the keys of this map were read as its items")),
+            Value::Map(_) => self.mistyped(entry, format!("`{name}` must be a list; the keys of this map were read as its items")),
             _ => {}
         }
         let (kept, empty): (Vec<String>, Vec<String>) = split(value).into_iter().partition(|item| !item.is_empty());
@@ -223,7 +223,8 @@ impl<'a> Fields<'a> {
             Some("true" | "yes" | "on" | "1" | "y") => true,
             Some("false" | "no" | "off" | "0" | "n") => false,
             _ => {
-                let message = format!("`{}` is true or false; `{}` was taken for {default}", path.join("."), shorten(&value.to_text(), 80));
+                let message =
+                    format!("`{}` must be true or false; `{}` was taken for {default}", path.join("."), shorten(&value.to_text(), 80));
                 self.mistyped(entry, message);
                 default
             }

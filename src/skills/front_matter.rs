@@ -16,7 +16,9 @@
 pub(crate) mod decode;
 mod entries;
 mod fence;
+mod passed;
 mod plain;
+mod reason;
 mod repair;
 mod scan;
 mod toml;
@@ -26,14 +28,15 @@ mod yaml;
 pub use value::Value;
 
 use crate::layers::Diagnostic;
+use entries::Findings;
 use std::borrow::Cow;
 use std::ops::Range;
 use yaml::Failure;
 
 /// So many lines that may close the front matter are tried.
 const MAX_CANDIDATES: usize = 8;
-/// And so many bytes in all: what is tried last holds what was tried before.
-const MAX_TRIED_BYTES: usize = 96 * 1024;
+/// And of those behind the first so many bytes in all: what is tried last holds what was tried before.
+const MAX_TRIED_BYTES: usize = 64 * 1024;
 /// So many findings of a file are told one by one: a file of nothing but mistakes must not fill the memory.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -139,37 +142,37 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
         }
     };
 
-    let mut first = None;
-    let mut found = None;
-    let mut tried = 0;
-    for closing in fence::exact_closings(&text, opening, true).take(MAX_CANDIDATES) {
-        tried += closing.start - opening.content;
-        if first.is_some() && tried > MAX_TRIED_BYTES {
-            break;
-        }
-        let block = block_of(&text[opening.content..closing.start], opening.fence).into_owned();
-        match entries::read(opening.fence, &block, place.0 + 1) {
-            Ok(read) => {
-                found = Some((closing, block, read));
-                break;
-            }
-            // Of a later line, it says that the first was the right one.
-            Err(Failure::Refused(_)) if first.is_some() => break,
-            Err(Failure::Invalid { .. }) => first = first.or(Some(closing)),
-            Err(refused) => return Err(failed(refused)),
-        }
-    }
-    if let Some((closing, block, read)) = found {
-        return Ok(document(text.into_owned(), closing, block, read, notes));
-    }
-
-    let was_tried = first.is_some();
+    let first = fence::exact_closings(&text, opening, true).next();
     let Some(closing) = first.or_else(|| fence::loose_closing(&text, opening)) else {
         let message = format!("the front matter that begins here is never closed by a line `{}`", opening.fence);
         return Err(Diagnostic::error("front-matter-unclosed", message).line(place.0).column(place.1));
     };
     let block = normalised(&text[opening.content..closing.start]).into_owned();
-    let read = if was_tried {
+    let read = if first.is_some() {
+        match entries::read(opening.fence, &block, place.0 + 1) {
+            Err(Failure::Invalid { .. }) => {}
+            read => return Ok(document(text.into_owned(), closing, block, read.map_err(failed)?, notes)),
+        }
+        // The fence that closes the front matter may be a later one, where the first stands in a value.
+        let mut tried = 0;
+        let later: Vec<_> = fence::exact_closings(&text, opening, true).take(MAX_CANDIDATES).skip(1).collect();
+        for closing in later {
+            let block = block_of(&text[opening.content..closing.start], opening.fence);
+            tried += block.len();
+            if tried > MAX_TRIED_BYTES {
+                break;
+            }
+            let Some(passed) = passed::fences(&block, opening.fence) else { continue };
+            let read = entries::read(opening.fence, &block, place.0 + 1).or_else(|failure| match failure {
+                Failure::Invalid { .. } => entries::repaired(opening.fence, &block, place.0 + 1),
+                refused @ Failure::Refused(_) => Err(refused),
+            });
+            // A refusal of more text says that the first fence was the right one.
+            let Ok(read) = read else { break };
+            notes.extend(passed.into_iter().map(|below| passed::note(opening.fence, place.0 + 1 + below)));
+            let block = block.into_owned();
+            return Ok(document(text.into_owned(), closing, block, read, notes));
+        }
         entries::repaired(opening.fence, &block, place.0 + 1)
     } else {
         let (line, column) = decode::position(&text, closing.start);
@@ -203,12 +206,13 @@ fn document(
     text: String,
     closing: fence::Closing,
     block: String,
-    (format, entries, found): (Format, Vec<Entry>, Vec<Diagnostic>),
+    (format, entries, found): (Format, Vec<Entry>, Findings),
     mut diagnostics: Vec<Diagnostic>,
 ) -> Document {
-    diagnostics.extend(found);
+    diagnostics.extend(found.kept);
     diagnostics.sort_by_key(|found| (found.line, found.column));
-    if let Some(more) = diagnostics.len().checked_sub(MAX_DIAGNOSTICS).filter(|more| *more > 0) {
+    let more = found.more + diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
+    if more > 0 {
         diagnostics.truncate(MAX_DIAGNOSTICS);
         let last = diagnostics.last().and_then(|last| last.line).unwrap_or(1);
         diagnostics.push(Diagnostic::warning("repaired", format!("{more} more findings below")).line(last as usize).column(1));

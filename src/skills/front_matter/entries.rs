@@ -1,37 +1,91 @@
 //! From the text between two fences to entries: as YAML or TOML reads it, or repaired.
 
 use super::decode::position;
-use super::repair::{Repaired, Surroundings, loses_text, repair, stray};
-use super::scan::{Raw, scan, split_key};
+use super::reason::{indented, stray};
+use super::repair::{Repaired, Surroundings, loses_text, repair};
+use super::scan::{FIELDS, Odd, Raw, scan, split_key, unlisted, without_strays};
 use super::value::Value;
 use super::yaml::{self, Failure};
-use super::{Entry, Format, plain, toml};
+use super::{Entry, Format, MAX_DIAGNOSTICS, plain, toml};
 use crate::layers::Diagnostic;
 use std::collections::{BTreeSet, HashMap};
 
 /// The entries of a block, and what was found in it. `line` is that of the block's first line in the file.
-pub(super) type Read = Result<(Format, Vec<Entry>, Vec<Diagnostic>), Failure>;
+pub(super) type Read = Result<(Format, Vec<Entry>, Findings), Failure>;
+
+/// What was found, in the order of the file as far as it matters to what is kept.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Findings {
+    pub(super) kept: Vec<Diagnostic>,
+    /// What more there was.
+    pub(super) more: usize,
+}
+
+impl Findings {
+    fn say(&mut self, line: usize, column: usize, message: impl FnOnce() -> String) {
+        if self.kept.len() < MAX_DIAGNOSTICS {
+            self.kept.push(Diagnostic::warning("repaired", message()).line(line).column(column));
+        } else {
+            self.more += 1;
+        }
+    }
+}
 
 /// What YAML reads, else TOML; with `+++` the other way round.
 pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
+    of_fields(fence, block, line, unrepaired)
+}
+
+/// What a person reads: each entry by itself, repaired where it must be.
+pub(super) fn repaired(fence: &str, block: &str, line: usize) -> Read {
+    of_fields(fence, block, line, one_by_one)
+}
+
+/// The fields, where they are a list's item too, with their names as they are known.
+fn of_fields(fence: &str, block: &str, line: usize, read: fn(&str, &str, usize) -> Read) -> Read {
+    let unlisted = if fence == "---" { unlisted(block) } else { None };
+    let (format, mut entries, mut found) = read(fence, unlisted.as_deref().unwrap_or(block), line)?;
+    if unlisted.is_some() {
+        let first = entries.first().map_or(line, |entry| entry.line);
+        found.say(first, 1, || "the fields stand in a list; they were read without the `-` before them".into());
+    }
+    match_without_case(&mut entries, &mut found);
+    Ok((format, entries, found))
+}
+
+/// `Name` is `name`, where there is no other.
+fn match_without_case(entries: &mut [Entry], found: &mut Findings) {
+    for at in 0..entries.len() {
+        let Entry { key, line, column, .. } = &entries[at];
+        if !key.bytes().any(|byte| byte.is_ascii_uppercase()) || FIELDS.contains(&key.as_str()) {
+            continue;
+        }
+        let field = FIELDS.iter().find(|field| field.eq_ignore_ascii_case(key));
+        let Some(field) = field.filter(|field| !entries.iter().any(|entry| entry.key == **field)) else { continue };
+        found.say(*line, *column, || format!("`{key}` was read as `{field}`, which is how it is written"));
+        (*field).clone_into(&mut entries[at].key);
+    }
+}
+
+fn unrepaired(fence: &str, block: &str, line: usize) -> Read {
     if fence == "---"
         && let Some(entries) = plain::read(block, line)
     {
-        return Ok((Format::Yaml, entries, Vec::new()));
+        return Ok((Format::Yaml, entries, Findings::default()));
     }
     yaml::guard(block)?;
     if fence == "+++" {
         return match of_toml(block, line) {
-            Ok((entries, found)) => Ok((Format::Toml, entries, found)),
+            Ok(entries) => Ok((Format::Toml, entries, Findings::default())),
             Err(failure) => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(failure),
         };
     }
     of_yaml(block, line).or_else(|failure| match failure {
         Failure::Invalid { .. } if block.contains('=') => {
-            let (entries, mut found) = of_toml(block, line).map_err(|_| failure)?;
+            let entries = of_toml(block, line).map_err(|_| failure)?;
             let message = "this is TOML between the fences of YAML; `+++` opens TOML";
-            found.insert(0, Diagnostic::note("front-matter-toml", message).line(line).column(1));
-            Ok((Format::Toml, entries, found))
+            let kept = vec![Diagnostic::note("front-matter-toml", message).line(line).column(1)];
+            Ok((Format::Toml, entries, Findings { kept, more: 0 }))
         }
         _ => Err(failure),
     })
@@ -44,6 +98,10 @@ pub(super) fn of_yaml(block: &str, line: usize) -> Read {
         _ => return Err(Failure::Invalid { line: 1, column: 1, reason: "the front matter is no map of fields".into() }),
     };
     let scanned = scan(block);
+    if scanned.entries.iter().any(|raw| raw.odd == Some(Odd::Unindented)) {
+        // Two fields to YAML, of which the first is empty.
+        return Err(Failure::Invalid { line: 1, column: 1, reason: "a text in a block is not indented".into() });
+    }
     let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, raw) in scanned.entries.iter().enumerate().rev() {
         lines.entry(raw.key).or_default().push(index);
@@ -61,7 +119,7 @@ pub(super) fn of_yaml(block: &str, line: usize) -> Read {
     Ok((Format::Yaml, collected.entries, collected.found))
 }
 
-fn of_toml(block: &str, line: usize) -> Result<(Vec<Entry>, Vec<Diagnostic>), Failure> {
+pub(super) fn of_toml(block: &str, line: usize) -> Result<Vec<Entry>, Failure> {
     let invalid = |(offset, reason)| {
         let (line, column) = position(block, offset);
         Failure::Invalid { line, column, reason }
@@ -73,32 +131,43 @@ fn of_toml(block: &str, line: usize) -> Result<(Vec<Entry>, Vec<Diagnostic>), Fa
         let column = block[starts[below]..pair.key_start].chars().count() + 1;
         Entry { key: pair.key, value: pair.value, line: line + below, column, written: pair.span }
     });
-    Ok((entries.collect(), Vec::new()))
+    Ok(entries.collect())
 }
 
-/// What a person reads: each entry by itself, repaired where it must be.
-pub(super) fn repaired(fence: &str, block: &str, line: usize) -> Read {
+fn one_by_one(fence: &str, block: &str, line: usize) -> Read {
     let rewritten = (fence == "+++").then(|| block.lines().map(of_toml_line).collect::<String>());
     let format = if fence == "+++" { Format::Toml } else { Format::Yaml };
     let block = rewritten.as_deref().unwrap_or(block);
     let scanned = scan(block);
     let around = Surroundings::of(block);
-    let mut collected = Collected::new(block, line);
-    for (below, text) in &scanned.strays {
-        collected.say(*below, 1, stray(text));
+    let kept = without_strays(block, &scanned);
+    let mut collected = Collected::new(&kept, line);
+    if rewritten.is_some() {
+        collected.say(0, 1, || "this is no TOML; it was read line by line".into());
     }
+    let mut strays = scanned.strays.iter().peekable();
     for raw in &scanned.entries {
-        let repaired = repair(raw, block, &around, 0)?;
+        while let Some((below, text)) = strays.next_if(|(below, _)| *below < raw.line) {
+            collected.say(*below, 1, || stray(text));
+        }
+        if raw.odd == Some(Odd::Indented) {
+            collected.say(raw.line, raw.column, || indented(raw.key));
+        }
+        let repaired = repair(raw, &kept, &around, 0)?;
         collected.add(raw.key.to_owned(), Some(raw), repaired);
     }
-    let Collected { mut entries, mut found, .. } = collected;
+    for (below, text) in strays {
+        collected.say(*below, 1, || stray(text));
+    }
+    if collected.found.kept.is_empty() && !block.trim().is_empty() {
+        collected.say(0, 1, || "what stands here is no YAML as a whole; each field was read by itself".into());
+    }
+    let Collected { mut entries, found, .. } = collected;
     if rewritten.is_some() {
         // Ranges hold for the rewritten text alone.
         for entry in &mut entries {
             entry.written = 0..0;
         }
-        let message = "this is no TOML; it was read line by line";
-        found.insert(0, Diagnostic::warning("repaired", message).line(line).column(1));
     }
     Ok((format, entries, found))
 }
@@ -116,21 +185,21 @@ struct Collected<'a> {
     line: usize,
     entries: Vec<Entry>,
     by_key: HashMap<String, usize>,
-    found: Vec<Diagnostic>,
+    found: Findings,
 }
 
 impl<'a> Collected<'a> {
     fn new(block: &'a str, line: usize) -> Self {
-        Self { block, line, entries: Vec::new(), by_key: HashMap::new(), found: Vec::new() }
+        Self { block, line, entries: Vec::new(), by_key: HashMap::new(), found: Findings::default() }
     }
 
-    fn say(&mut self, below: usize, column: usize, message: String) {
-        self.found.push(Diagnostic::warning("repaired", message).line(self.line + below).column(column));
+    fn say(&mut self, below: usize, column: usize, message: impl FnOnce() -> String) {
+        self.found.say(self.line + below, column, message);
     }
 
     fn add(&mut self, key: String, raw: Option<&Raw<'_>>, repaired: Repaired) {
         for repair in repaired.repairs {
-            self.say(repair.line, repair.column, repair.message);
+            self.say(repair.line, repair.column, || repair.message);
         }
         let mut value = repaired.value;
         let mut twice = BTreeSet::new();
@@ -140,13 +209,13 @@ impl<'a> Collected<'a> {
             let lines = self.lines_within(raw);
             for key in twice {
                 let (first, last) = lines.get(key.as_str()).copied().unwrap_or((self.line + below, self.line + below));
-                self.say(last - self.line, 1, stands_twice(&key, first, last));
+                self.say(last - self.line, 1, || stands_twice(&key, first, last));
             }
         }
         let entry = Entry { key, value, line: self.line + below, column, written };
         if let Some(&index) = self.by_key.get(&entry.key) {
-            let message = stands_twice(&entry.key, self.entries[index].line, entry.line);
-            self.say(below, column, message);
+            let first = self.entries[index].line;
+            self.say(below, column, || stands_twice(&entry.key, first, entry.line));
             self.entries[index] = entry;
         } else {
             self.by_key.insert(entry.key.clone(), self.entries.len());

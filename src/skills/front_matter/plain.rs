@@ -3,7 +3,7 @@
 //! the two equal.
 
 use super::Entry;
-use super::repair::PROSE;
+use super::repair::is_prose;
 use super::value::Value;
 
 /// More than this is not plain: what is in proportion needs no guard then.
@@ -32,7 +32,7 @@ pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
         let value = match (value, &*below) {
             ("", []) => Value::Absent,
             // Prose is held to be text, whatever YAML makes of it.
-            ("", below) if !PROSE.contains(&key) => collection(below)?,
+            ("", below) if !is_prose(key) => collection(below)?,
             (style @ ("|" | "|-" | ">" | ">-"), below) => block_scalar(style, below)?,
             (value, []) => scalar(value)?,
             _ => return None,
@@ -131,14 +131,15 @@ fn indentation(lines: &[&str]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entries::of_yaml;
+    use super::super::entries::{Findings, of_yaml};
     use super::super::{Format, yaml};
     use super::*;
     use proptest::prelude::*;
 
     /// All of it: values, places, and that nothing is to be said.
     fn same(text: &str) -> bool {
-        read(text, 2).is_none_or(|entries| yaml::guard(text).is_ok() && of_yaml(text, 2) == Ok((Format::Yaml, entries, Vec::new())))
+        read(text, 2)
+            .is_none_or(|entries| yaml::guard(text).is_ok() && of_yaml(text, 2) == Ok((Format::Yaml, entries, Findings::default())))
     }
 
     #[test]

@@ -1,17 +1,23 @@
 //! What a person reads where YAML reads nothing, or something else: each entry by itself, then its text line by line.
 
-use super::scan::{Raw, scan, split_key};
+use super::reason::{indented, reason, stray};
+use super::scan::{Odd, Raw, scan, split_key, without_strays};
 use super::value::Value;
 use super::yaml::{self, Failure};
 use std::cell::Cell;
 use std::collections::HashSet;
 
 /// Fields whose values are prose, where ` #` begins no comment.
-pub(super) const PROSE: [&str; 6] = ["description", "when_to_use", "when-to-use", "argument-hint", "argument_hint", "compatibility"];
+const PROSE: [&str; 6] = ["description", "when_to_use", "when-to-use", "argument-hint", "argument_hint", "compatibility"];
+/// Whether a field's value is prose.
+pub(super) fn is_prose(key: &str) -> bool {
+    PROSE.iter().any(|prose| prose.eq_ignore_ascii_case(key))
+}
+
 /// How deep maps are repaired within maps.
 const MAX_DEPTH: usize = 8;
 /// So many entries and items are parsed by themselves; each costs the library some kilobytes to begin with.
-const MAX_PARSES: usize = 1_000;
+const MAX_PARSES: usize = 400;
 /// So many entries are repaired, those within others counted too: a thousand times what a person writes.
 const MAX_ENTRIES: usize = 4_000;
 
@@ -85,7 +91,7 @@ pub(super) fn loses_text(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>) 
     let below = raw.continuation(block);
     let begins = if raw.first.is_empty() { below.trim_start() } else { raw.first };
     let is_plain = !begins.starts_with(['"', '\'', '|', '>', '[', '{', '-']);
-    let is_prose = PROSE.contains(&raw.key) && is_plain;
+    let is_prose = is_prose(raw.key) && is_plain;
     let numbered = raw.first.starts_with('#') && raw.first[1..].starts_with(char::is_alphanumeric);
     let commented = || holds_hash(raw.first) || below.lines().any(|line| holds_hash(line.trim()));
     is_prose && (numbered || commented()) || around.marks_text(raw.first)
@@ -119,7 +125,7 @@ pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, dept
     }
     let continuation = raw.continuation(block);
     let below = continuation.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
-    if raw.first.is_empty() && !lost && !PROSE.contains(&raw.key) {
+    if raw.first.is_empty() && !lost && !is_prose(raw.key) {
         if below == "-" || below.starts_with("- ") {
             return said(
                 Value::List(items(continuation, around)?),
@@ -137,7 +143,7 @@ pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, dept
     let value =
         if raw.first.starts_with('|') && header(raw.first).is_some_and(str::is_empty) { literal(continuation) } else { unquoted(&whole) };
     let tight = block[..raw.value].ends_with(':') && !raw.first.is_empty();
-    let reason = if tight { "a blank must stand behind the colon".into() } else { reason(raw.first, &whole) };
+    let reason = if tight { "a blank must stand behind the colon".into() } else { reason(raw, &whole) };
     said(Value::Text(value), reason)
 }
 
@@ -145,8 +151,12 @@ fn nested(raw: &Raw<'_>, continuation: &str, around: &Surroundings<'_>, depth: u
     let found = scan(continuation);
     let mut repairs: Vec<Repair> = Vec::new();
     let mut pairs = Vec::new();
+    let kept = without_strays(continuation, &found);
     for inner in &found.entries {
-        let repaired = repair(inner, continuation, around, depth + 1)?;
+        if inner.odd == Some(Odd::Indented) {
+            repairs.push(Repair { line: inner.line, column: inner.column, message: indented(inner.key) });
+        }
+        let repaired = repair(inner, &kept, around, depth + 1)?;
         pairs.push((inner.key.to_owned(), repaired.value));
         repairs.extend(repaired.repairs);
     }
@@ -156,12 +166,6 @@ fn nested(raw: &Raw<'_>, continuation: &str, around: &Surroundings<'_>, depth: u
         repair.line += raw.line + 1;
     }
     Ok(Repaired { value: Value::Map(pairs), repairs })
-}
-
-/// What is said of a line that belongs to no entry.
-pub(super) fn stray(line: &str) -> String {
-    let shown: String = line.chars().take(40).collect();
-    format!("`{shown}` belongs to no field and was left out; indent it, or quote the value before it")
 }
 
 /// Tabs in indentation as two blanks each, if there are any.
@@ -236,7 +240,7 @@ fn flow_items(value: &str, around: &Surroundings<'_>) -> Result<Option<Vec<Value
 }
 
 /// What stands behind a block scalar's indicator: `> text` gives `text`.
-fn header(first: &str) -> Option<&str> {
+pub(super) fn header(first: &str) -> Option<&str> {
     let rest = first.strip_prefix(['>', '|'])?.trim_start_matches(|c: char| matches!(c, '+' | '-') || c.is_ascii_digit());
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then(|| rest.trim_start())
 }
@@ -283,20 +287,6 @@ pub(super) fn unquoted(text: &str) -> String {
         }
     }
     text.to_owned()
-}
-
-fn reason(first: &str, whole: &str) -> String {
-    let what = match first.chars().next() {
-        Some(c @ ('>' | '|')) => format!("text stands behind `{c}` on its own line"),
-        Some(c @ ('"' | '\'')) => format!("the quote {c} does not close at the end of the value"),
-        Some(c @ ('[' | '{' | '*' | '&' | '!' | '%' | '@' | '`' | '#' | '-' | '?' | ',' | ']' | '}')) => {
-            format!("a value must not begin with `{c}` unquoted")
-        }
-        _ if whole.contains(" #") => "` #` begins a comment in YAML".into(),
-        _ if whole.contains(": ") || whole.ends_with(':') => "an unquoted value holds `: `".into(),
-        _ => "this is no YAML".into(),
-    };
-    format!("{what}; it was read as plain text, quote the whole of it")
 }
 
 #[cfg(test)]

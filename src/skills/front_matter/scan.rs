@@ -1,6 +1,41 @@
 //! The lines of a block, without YAML: which `key: value` stand at its left edge, and which lines belong to each.
 
+use super::repair::{header, is_prose};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
+
+/// The fields that are read here.
+pub(super) const FIELDS: [&str; 25] = [
+    "id",
+    "name",
+    "description",
+    "when_to_use",
+    "version",
+    "license",
+    "compatibility",
+    "metadata",
+    "activation",
+    "keywords",
+    "triggers",
+    "allowed-tools",
+    "allowed_tools",
+    "allowedTools",
+    "permissions",
+    "orcbot",
+    "disable-model-invocation",
+    "disable_model_invocation",
+    "user-invocable",
+    "user_invocable",
+    "model",
+    "thinking_effort",
+    "argument-hint",
+    "argument_hint",
+    "arguments",
+];
+/// Those that prose hardly holds as `word: `, and so are fields even where they are indented under a text.
+const UNMISTAKABLE: [&str; 8] =
+    ["name", "description", "version", "license", "metadata", "allowed-tools", "argument-hint", "compatibility"];
 
 /// Fields that are recognised even without a blank behind the colon.
 const KNOWN: [&str; 8] = ["name", "description", "version", "license", "allowed-tools", "argument-hint", "when_to_use", "id"];
@@ -19,6 +54,19 @@ pub(super) struct Raw<'a> {
     pub(super) value: usize,
     /// The value on the key's own line, trimmed.
     pub(super) first: &'a str,
+    /// How its lines stand otherwise than they must.
+    pub(super) odd: Option<Odd>,
+}
+
+/// What a person takes for part of an entry, or for one, and YAML does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Odd {
+    /// The key is indented under the text before it.
+    Indented,
+    /// The text below `|` or `>` is not.
+    Unindented,
+    /// Prose goes on at the left edge.
+    Continued,
 }
 
 impl Raw<'_> {
@@ -42,6 +90,9 @@ pub(super) fn scan(block: &str) -> Scan<'_> {
     let mut found = Scan::default();
     let mut base = None;
     let mut start = 0;
+    let mut fields = None;
+    // Whether nothing stands below the last entry's own line so far.
+    let mut is_empty = true;
     for (number, whole) in block.split_inclusive('\n').enumerate() {
         let from = start;
         start += whole.len();
@@ -52,22 +103,121 @@ pub(super) fn scan(block: &str) -> Scan<'_> {
         if !nothing && base.is_none() {
             base = Some(indent);
         }
-        let inside = nothing || indent > base.unwrap_or(0) || found.entries.last().is_some_and(|entry| goes_on(entry, content));
-        if inside {
+        let edge = base.unwrap_or(0);
+        let key = split_key(content);
+        let is_deeper = indent > edge;
+        let is_field = key.filter(|_| is_deeper && !nothing).is_some_and(|(key, _)| {
+            UNMISTAKABLE.contains(&key)
+                && found.entries.last().is_some_and(|entry| is_whole_text(entry.first))
+                && fields.get_or_insert_with(|| fields_at(edge, block)).insert(key)
+        });
+        let odd = match found.entries.last() {
+            Some(entry) if !is_field && !nothing => continued(entry, is_empty, content, is_deeper),
+            _ => None,
+        };
+        is_empty &= nothing;
+        if let Some(entry) = found.entries.last_mut().filter(|_| odd.is_some()) {
+            entry.odd = odd;
+            entry.range.end = start;
+            continue;
+        }
+        let goes_on = nothing || is_deeper || found.entries.last().is_some_and(|entry| goes_on(entry, content));
+        if goes_on && !is_field {
             match found.entries.last_mut() {
                 Some(entry) => entry.range.end = start,
                 None if nothing => {}
                 None => found.strays.push((number, content)),
             }
-        } else if let Some((key, behind)) = split_key(content) {
+        } else if let Some((key, behind)) = key {
             let first = content[behind..].trim();
             let value = from + indent + content.len() - content[behind..].trim_start().len();
-            found.entries.push(Raw { key, line: number, column: indent + 1, range: from..start, value, first });
+            found.entries.push(Raw {
+                key,
+                line: number,
+                column: indent + 1,
+                range: from..start,
+                value,
+                first,
+                odd: is_field.then_some(Odd::Indented),
+            });
+            is_empty = true;
         } else {
             found.strays.push((number, content));
         }
     }
     found
+}
+
+/// The unmistakable fields that stand at this indentation.
+fn fields_at(edge: usize, block: &str) -> HashSet<&str> {
+    let at_edge = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len() <= edge;
+    let keys = block.lines().filter(at_edge).filter_map(|line| split_key(line.trim()).map(|(key, _)| key));
+    keys.filter(|key| UNMISTAKABLE.contains(key)).collect()
+}
+
+/// Whether a value is a text that ends on its own line, as far as that can be seen.
+fn is_whole_text(first: &str) -> bool {
+    match first.chars().next() {
+        None | Some('#' | '&' | '!' | '*' | '|' | '>' | '[' | '{') => false,
+        Some('"') => first.len() > 1 && first.ends_with('"') && !first.ends_with("\\\""),
+        Some('\'') => first.ends_with('\'') && first.matches('\'').count().is_multiple_of(2),
+        Some(_) => true,
+    }
+}
+
+/// Whether a line goes on with the text of the entry before it, though it stands at the left edge.
+fn continued(entry: &Raw<'_>, is_empty: bool, line: &str, is_deeper: bool) -> Option<Odd> {
+    let key = split_key(line).map(|(key, _)| key);
+    let is_known = key.is_some_and(|key| FIELDS.contains(&key));
+    if entry.odd == Some(Odd::Unindented) {
+        return (!is_known).then_some(Odd::Unindented);
+    }
+    if is_deeper || is_known || line.starts_with(['?', ':']) || line.starts_with("---") {
+        return None;
+    }
+    let is_prose = is_prose(entry.key);
+    if header(entry.first) == Some("") {
+        // A field's name is one word.
+        let is_text = key.is_none_or(|key| is_prose && key.contains(' '));
+        return (is_empty && is_text).then_some(Odd::Unindented);
+    }
+    (is_prose && key.is_none() && is_whole_text(entry.first)).then_some(Odd::Continued)
+}
+
+/// The block with blanks in place of the lines that belong to no entry: what goes on behind one is not parted from its field.
+pub(super) fn without_strays<'a>(block: &'a str, found: &Scan<'_>) -> Cow<'a, str> {
+    if found.strays.is_empty() {
+        return block.into();
+    }
+    let mut strays = found.strays.iter().map(|(number, _)| *number).peekable();
+    let mut kept = String::with_capacity(block.len());
+    for (number, line) in block.split_inclusive('\n').enumerate() {
+        if strays.next_if_eq(&number).is_some() {
+            let end = line.trim_end_matches('\n').len();
+            kept.extend(std::iter::repeat_n(' ', end));
+            kept.push_str(&line[end..]);
+        } else {
+            kept.push_str(line);
+        }
+    }
+    kept.into()
+}
+
+/// A block whose fields are the items of a list as one of fields: blanks stand for `- `, so that each keeps its place.
+pub(super) fn unlisted(block: &str) -> Option<String> {
+    let mut base = None;
+    let mut text = String::new();
+    for line in block.split_inclusive('\n') {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        if !content.is_empty() && !content.starts_with('#') && indent <= *base.get_or_insert(indent) {
+            let item = content.strip_prefix("- ").filter(|item| split_key(item.trim()).is_some())?;
+            text.extend([&line[..indent], "  ", item]);
+        } else {
+            text.push_str(line);
+        }
+    }
+    base.map(|_| text)
 }
 
 /// Whether a line at the left edge belongs to the entry before it: a list's item, or the rest of what a quote or bracket opened.
@@ -91,7 +241,7 @@ pub(super) fn split_key(line: &str) -> Option<(&str, usize)> {
     }
     let mut colons = line.match_indices(':').map(|(at, _)| at);
     let spaced = colons.clone().find(|at| blank_or_end(&line[at + 1..])).filter(|at| !line[..*at].contains(" #"));
-    let tight = colons.next().filter(|at| KNOWN.contains(&&line[..*at]));
+    let tight = colons.next().filter(|at| KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&line[..*at])));
     let at = spaced.into_iter().chain(tight).min()?;
     Some((line[..at].trim_end(), at + 1))
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 /// A row: its name, the file, what its fields are as JSON, how the body begins, and the codes of its diagnostics.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
@@ -119,6 +120,92 @@ fn what_yaml_does_not_read_is_read_as_a_person_reads_it() {
 }
 
 #[test]
+fn what_shows_a_name_and_a_description_loads_with_them() {
+    let both = r#"{"name":"x","description":"y"}"#;
+    check(&[
+        ("one blank too many", "---\nname: x\n description: y\n---\n", both, "", REPAIRED),
+        ("in quotes", "---\nname: \"x\"\n  description: 'y'\n---\n", both, "", REPAIRED),
+        ("then less", "---\n  name: x\ndescription: y\n---\n", both, "", REPAIRED),
+        (
+            "all but the first",
+            "---\nname: x\n description: y\n license: MIT\nversion: 1\n---\n",
+            r#"{"name":"x","description":"y","license":"MIT","version":"1"}"#,
+            "",
+            &["repaired", "repaired"],
+        ),
+        (
+            "in the text of a field that is there",
+            "---\ndescription: Use: this\n  name: that\nname: x\n---\n",
+            r#"{"description":"Use: this name: that","name":"x"}"#,
+            "",
+            REPAIRED,
+        ),
+        ("within quotes", "---\ndescription: \"a\n  name: b\"\n---\n", r#"{"description":"a name: b"}"#, "", &[]),
+        (
+            "a text that is not indented",
+            "---\nname: x\ndescription: |\nUse this\nNote: that\n\n- and\nlicense: MIT\n---\n",
+            r#"{"name":"x","description":"Use this\nNote: that\n\n- and\n","license":"MIT"}"#,
+            "",
+            REPAIRED,
+        ),
+        ("folded", "---\ndescription: >-\nUse\nthis\nname: x\n---\n", r#"{"description":"Use this","name":"x"}"#, "", REPAIRED),
+        (
+            "which looks like a field",
+            "---\ndescription: >\nUse when: it fails\nname: x\n---\n",
+            r#"{"description":"Use when: it fails","name":"x"}"#,
+            "",
+            REPAIRED,
+        ),
+        ("an empty one", "---\ndescription: |\ncustom: x\n---\n", r#"{"description":"","custom":"x"}"#, "", &[]),
+        ("capitals", "---\nName: x\nDESCRIPTION: y\n---\n", both, "", &["repaired", "repaired"]),
+        ("capitals beside it", "---\nName: z\nname: x\ndescription: y\n---\n", r#"{"Name":"z","name":"x","description":"y"}"#, "", &[]),
+        (
+            "capitals without a blank",
+            "---\nName:x\nDescription: an F # y\n---\n",
+            r#"{"name":"x","description":"an F # y"}"#,
+            "",
+            &["repaired"; 4],
+        ),
+        ("a list", "---\n- name: x\n  description: y\n---\n", both, "", REPAIRED),
+        ("a list of fields", "---\n- name: x\n- description: y\n---\n", both, "", REPAIRED),
+        ("a broken list", "---\n- name: x\n  description: y: z\n---\n", r#"{"name":"x","description":"y: z"}"#, "", &["repaired"; 2]),
+        (
+            "prose at the left edge",
+            "---\ndescription: Line one\nLine two at left\n\nLine three\nname: x\n---\n",
+            r#"{"description":"Line one Line two at left\nLine three","name":"x"}"#,
+            "",
+            REPAIRED,
+        ),
+        (
+            "a stray line within a list",
+            "---\nkeywords:\nstray\n- a\n- b\nname: x\n  more\nstray\n\n---\n",
+            r#"{"keywords":["a","b"],"name":"x more"}"#,
+            "",
+            &["repaired"; 2],
+        ),
+    ]);
+    let nothing_left_out = read(b"---\ndescription: Line one\nLine two\n---\n").unwrap().diagnostics;
+    assert!(nothing_left_out[0].message.contains("was read as part of the text"), "{}", nothing_left_out[0]);
+}
+
+#[test]
+fn the_reason_of_a_repair_is_the_true_one() {
+    for (file, reason) in [
+        ("description: \"bad \\q esc\"", "`\\q` is no escape"),
+        ("description: \"a \"b\" c\"", "stands within quotes"),
+        ("description: \"a\" b", "does not close at the end"),
+        ("description: \"a\nname: b", "does not close at the end"),
+        ("description: >\n    one\n  two", "are not indented alike"),
+        ("description: > one\n  two", "text stands behind `>`"),
+        ("version: >=3 # a: b: c\nname: a: b", "must not begin with `>`"),
+        ("description: |\ntext", "is not indented"),
+    ] {
+        let found = read(format!("---\n{file}\n---\n").as_bytes()).unwrap().diagnostics;
+        assert!(found[0].message.contains(reason), "{file:?}: {}", found[0]);
+    }
+}
+
+#[test]
 fn keys_that_stand_twice() {
     check(&[
         ("a key twice", "---\nname: a\nx: y\nname: b\n---\n", r#"{"name":"b","x":"y"}"#, "", REPAIRED),
@@ -156,7 +243,7 @@ fn fences() {
     check(&[
         ("---x", "---\na: b\n---x\n---\nbody", r#"{"a":"b"}"#, "body", REPAIRED),
         ("----", "---\na: b\n----\n---\nbody", r#"{"a":"b"}"#, "body", REPAIRED),
-        ("quoted ---", "---\na: \"b\n---\nc\"\n---\nbody", r#"{"a":"b --- c"}"#, "body", &[]),
+        ("quoted ---", "---\na: \"b\n---\nc\"\n---\nbody", r#"{"a":"b --- c"}"#, "body", REPAIRED),
         ("end of file", "---\na: b\n---", r#"{"a":"b"}"#, "", &[]),
         ("loose alone", "---\na: b\n--- # Title\nx", r#"{"a":"b"}"#, " # Title\nx", REPAIRED),
         ("rule in the body", "---\na: b\n---\nx\n\n---\n\ny", r#"{"a":"b"}"#, "x\n\n---\n\ny", &[]),
@@ -175,6 +262,66 @@ fn fences() {
     let error = read(b"---\nname: a\nbody").unwrap_err();
     assert_eq!((error.code.as_ref(), error.line), ("front-matter-unclosed", Some(1)));
     assert_eq!(read(b"---\na: b\n---\nx\ny").unwrap().body_line(), 4);
+}
+
+#[test]
+fn a_fence_within_a_value_is_told_from_one_behind_an_open_quote() {
+    check(&[
+        (
+            "an open quote, and one in the body",
+            "---\nname: p2\ndescription: \"unclosed quote text\nlicense: MIT\n---\n# Body\nHe said it\"\n---\nmore\n",
+            r#"{"name":"p2","description":"\"unclosed quote text","license":"MIT"}"#,
+            "# Body\nHe said it\"\n---\nmore\n",
+            REPAIRED,
+        ),
+        (
+            "open in the last field",
+            "---\nname: a\ndescription: 'open\n---\n\n## Body\nIt's\n---\n",
+            r#"{"name":"a","description":"'open"}"#,
+            "\n## Body\nIt's\n---\n",
+            REPAIRED,
+        ),
+        (
+            "fields in the body",
+            "---\ndescription: \"open\n---\nTo do: this\nHe said it\"\n---\n",
+            r#"{"description":"\"open"}"#,
+            "To do: this\nHe said it\"\n---\n",
+            REPAIRED,
+        ),
+        ("an open bracket", "---\ntags: [a,\n---\n# Body\nb]\n---\n", r#"{"tags":"[a,"}"#, "# Body\nb]\n---\n", REPAIRED),
+        (
+            "no open value before the fence",
+            "---\nx: y: z\nname: a\n---\nbody \"b\"\n---\n",
+            r#"{"x":"y: z","name":"a"}"#,
+            "body \"b\"\n---\n",
+            REPAIRED,
+        ),
+        (
+            "another field is to be repaired",
+            "---\ndescription: \"a\n---\n b\"\nargument-hint: x: y\n---\nbody",
+            r#"{"description":"a --- b","argument-hint":"x: y"}"#,
+            "body",
+            &["repaired", "repaired"],
+        ),
+        (
+            "a field before it",
+            "---\nargument-hint: x: y\ndescription:\n  'a\n---\n---\n  b'\n---\nbody",
+            r#"{"argument-hint":"x: y","description":"a --- --- b"}"#,
+            "body",
+            &["repaired", "repaired", "repaired"],
+        ),
+        ("in a map", "---\nm:\n  a: \"b\n---\n  c\"\n---\nx", r#"{"m":{"a":"b --- c"}}"#, "x", REPAIRED),
+        ("in TOML", "+++\na = \"\"\"b\n+++\nc\"\"\"\n+++\nx", r#"{"a":"b\n+++\nc"}"#, "x", REPAIRED),
+        (
+            "open in TOML",
+            "+++\na = \"\"\"b\nd = 1\n+++\n# Body\n\"\"\"\n+++\nx",
+            r#"{"a":"\"\"\"b","d":"1"}"#,
+            "# Body\n\"\"\"\n+++\nx",
+            &["repaired", "repaired"],
+        ),
+    ]);
+    let found = read(b"---\na: \"b\n---\nc\"\n---\nbody").unwrap().diagnostics;
+    assert_eq!((found[0].line, found[0].message.contains("stands within a value")), (Some(3), true));
 }
 
 #[test]
@@ -227,6 +374,69 @@ fn repairs_take_no_time_either() {
             assert!(took.as_secs() < 10, "{name}: {took:?}");
         }
     }
+}
+
+/// What takes time is what the YAML library is given, so that is counted, whatever the machine does besides.
+#[test]
+fn fences_are_tried_within_a_bound_of_work() {
+    let mut random = proptest::test_runner::TestRunner::deterministic();
+    let pieces = proptest::collection::vec(proptest::sample::select(&PIECES[..]), 1..12);
+    let mut files: Vec<String> = (0..200)
+        .map(|_| {
+            let unit = pieces.new_tree(&mut random).unwrap().current().concat() + "\n---\n";
+            format!("---\n{}", unit.repeat(16 * 1024 / unit.len()))
+        })
+        .collect();
+    for head in ["a:\n b:\n", "a: b\n", "a: \"b\n", "a: [b\n", "m:\n  b: `\n"] {
+        for body in ["---\n", "---\nx: \"\n", "---\n\"\n", "---\n# a\n"] {
+            for (size, last) in [(8, "b: @\n"), (8, "b: \"@\n"), (32, "b: \"@\n"), (60, "b: @\n")] {
+                files.push(format!("---\n{}{last}{}", head.repeat(size * 1024 / head.len()), body.repeat(100)));
+            }
+        }
+    }
+    let mut most = 0;
+    for file in files {
+        yaml::PARSED.set(0);
+        let _ = read(file.as_bytes());
+        let parsed = yaml::PARSED.get();
+        most = most.max(parsed);
+        // The first block, the entries that later fences stand in (as a whole, and up to the fence), and the block that is chosen with its entries.
+        let bound = 3 * yaml::MAX_BYTES + 2 * MAX_TRIED_BYTES;
+        assert!(parsed <= bound, "{parsed} bytes: {:?}", file.chars().take(200).collect::<String>());
+    }
+    println!("at most {most} bytes");
+}
+
+#[test]
+fn what_took_longest_is_read_in_a_moment() {
+    let fences = "---\nx\n".repeat(8);
+    for (name, file) in [
+        ("maps ahead of fences", format!("---\n{}b: @\n{fences}", "a:\n b:\n".repeat(4_600))),
+        ("pairs ahead of fences", format!("---\n{}b: @\n{fences}", "a: b\n".repeat(6_500))),
+        ("nested fields", format!("---\nm:\n{}---\n", "  b: `\n".repeat(3_900))),
+        ("keys between the fences of TOML", format!("+++\n{}+++\n", "a:\n".repeat(21_000))),
+        ("strays", format!("---\n{}---\n", "a\n".repeat(32_000))),
+        ("indented fields", format!("---\n{}---\n", "a: b\n name: x\n".repeat(3_900))),
+        ("blank lines and strays", format!("---\na: |\n{}  b\n{}---\n", "\n".repeat(20_000), "b\n".repeat(20_000))),
+        ("capitals", format!("---\n{}---\n", (0..2048).map(|number| format!("{}: b\n", cased(number))).collect::<Vec<_>>().concat())),
+        ("a list", format!("---\n{}---\n", "- a: b\n".repeat(9_000))),
+    ] {
+        let start = std::time::Instant::now();
+        let read = read(file.as_bytes());
+        let took = start.elapsed();
+        println!("{name}: {took:?}");
+        assert!(took.as_secs() < 5, "{name}: {took:?}");
+        match read {
+            Ok(document) => assert!(document.diagnostics.len() <= MAX_DIAGNOSTICS + 1, "{name}"),
+            Err(error) => assert_eq!(error.code, "front-matter-refused", "{name}"),
+        }
+    }
+}
+
+/// `description` with capitals where this number has ones.
+fn cased(number: usize) -> String {
+    let cased = |(at, c): (usize, char)| if number >> at & 1 == 1 { c.to_ascii_uppercase() } else { c };
+    "description".chars().enumerate().map(cased).collect()
 }
 
 #[test]

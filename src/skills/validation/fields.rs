@@ -46,7 +46,7 @@ fn text<'a>(entry: &'a Entry, code: &'static str, findings: &mut Findings) -> Op
         Value::Text(text) => Some(text),
         Value::List(_) | Value::Map(_) => {
             let written = if entry.key == "allowed-tools" { ", such as `Read Bash(git:*)`" } else { "" };
-            findings.error(place(entry), code, format!("`{}` is one text, not a list or a map{written}", entry.key));
+            findings.error(place(entry), code, format!("`{}` must be one text, not a list or a map{written}", entry.key));
             None
         }
     }
@@ -61,7 +61,7 @@ fn description(entry: Option<&Entry>, rules: RuleSet, findings: &mut Findings) {
     let text = match &entry.value {
         Value::Text(text) if !text.trim().is_empty() => text,
         Value::List(_) | Value::Map(_) => {
-            return findings.error(at, "description-type", "`description` is a text, not a list or a map");
+            return findings.error(at, "description-type", "`description` must be a text, not a list or a map");
         }
         // As with `name`, `~` is nothing, though the reference library reads a text.
         _ => return missing(at, findings),
@@ -100,17 +100,19 @@ fn metadata(entry: &Entry, findings: &mut Findings) {
         Value::Absent => {}
         Value::Map(pairs) => {
             for (key, _) in pairs.iter().filter(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
-                let message = format!("`metadata`: {} is a text, not a list or a map", quoted(key));
+                let message = format!("`metadata`: {} must be a text, not a list or a map", quoted(key));
                 findings.error(place(entry), "metadata-value-type", message);
             }
         }
-        Value::Text(_) | Value::List(_) => findings.error(place(entry), "metadata-type", "`metadata` is a map of text to text"),
+        Value::Text(_) | Value::List(_) => findings.error(place(entry), "metadata-type", "`metadata` must be a map of text to text"),
     }
 }
 
 fn unknown(entry: &Entry, rules: RuleSet, findings: &mut Findings) {
     let severity = if rules == RuleSet::Brute { Severity::Warning } else { Severity::Error };
-    let near = |known: &&str| strsim::osa_distance(&entry.key.to_lowercase(), known) <= 3;
+    // Of a short name a few letters are most of it: `tags` is no slip for `name`.
+    let most = (entry.key.chars().count() / 3).min(3);
+    let near = |known: &&str| strsim::osa_distance(&entry.key.to_lowercase(), known) <= most;
     let nearest = known(rules).filter(|_| entry.key.len() <= LONGEST_SLIP).filter(near);
     let nearest = nearest.min_by_key(|known| strsim::osa_distance(&entry.key, known));
     let hint = match nearest {

@@ -18,7 +18,7 @@ pub(super) fn check(front_matter: &FrontMatter, folder: &str, rules: RuleSet, fi
             return findings.error(at, "name-missing", "`name` is required, and here it is blank");
         }
         Some((at, Value::Text(text))) => (at, text),
-        Some((at, _)) => return findings.error(at, "name-type", "`name` is a text, not a list or a map"),
+        Some((at, _)) => return findings.error(at, "name-type", "`name` must be a text, not a list or a map"),
     };
     let name = normalised(text.trim());
     let shown = quoted(&name);

@@ -9,7 +9,7 @@ pub(super) fn check(front_matter: &FrontMatter, findings: &mut Findings) {
         && !matches!(entry.value, Value::Absent | Value::Text(_))
         && !is_list_of_texts(&entry.value)
     {
-        findings.error(place(entry), "allowed-tools-type", "`allowedTools` is a text or a list of texts");
+        findings.error(place(entry), "allowed-tools-type", "`allowedTools` must be a text or a list of texts");
     }
     if let Some(entry) = front_matter.get("orcbot") {
         table(entry, findings);
@@ -20,7 +20,7 @@ fn table(entry: &Entry, findings: &mut Findings) {
     let pairs = match &entry.value {
         Value::Absent => return,
         Value::Map(pairs) => pairs,
-        Value::Text(_) | Value::List(_) => return findings.error(place(entry), "orcbot-type", "`orcbot` is a map"),
+        Value::Text(_) | Value::List(_) => return findings.error(place(entry), "orcbot-type", "`orcbot` must be a map"),
     };
     for (key, value) in pairs {
         let wanted = match key.as_str() {

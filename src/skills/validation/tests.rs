@@ -197,6 +197,12 @@ fn a_slip_of_the_pen_is_told_the_right_field() {
     let found = validate(b"---\nname: a\ndescription: d\nlicence: MIT\nallowed_tools: Read\n---\n", "a", RuleSet::AgentSkills);
     assert!(found[0].message.contains("the nearest is `license`"), "{}", found[0]);
     assert!(found[1].message.contains("the nearest is `allowed-tools`"), "{}", found[1]);
+    for key in ["tags", "size", "date", "author"] {
+        let found = validate(format!("---\nname: a\ndescription: d\n{key}: x\n---\nbody\n").as_bytes(), "a", RuleSet::AgentSkills);
+        assert!(found.iter().any(|found| found.message.ends_with("fields of your own go into `metadata`")), "{key}: {found:?}");
+    }
+    let found = validate(b"---\nname: a\ndescription: d\nmetadata: {a: {b: c}}\n---\nbody\n", "a", RuleSet::AgentSkills);
+    assert!(found.iter().any(|found| found.message == "`metadata`: `a` must be a text, not a list or a map"), "{found:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a folder holds, as far as skills are concerned.
 
-use super::Folder;
+use super::{Folder, PRUNED, shown};
+use crate::layers::Diagnostic;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -8,6 +9,9 @@ use std::path::Path;
 
 /// A linked worktree's `.git` file is shorter.
 const MAX_GIT_FILE_BYTES: u64 = 8 * 1024;
+
+/// Folders beside a root's own instruction file that are looked into.
+const MAX_LOOKED_INTO: usize = 2_000;
 
 /// What an entry of a folder is, links not followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +50,22 @@ impl Listing {
 
     pub(super) fn file(&self, is_it: impl Fn(&OsStr) -> bool) -> Option<&OsStr> {
         self.files.iter().map(|(name, _)| name.as_os_str()).find(|name| is_it(name))
+    }
+
+    /// What is to be said where this root is a skill itself, and folders that are skills stand beside the file that makes it one. Where none is, they
+    /// are the skill's own, and nothing is said.
+    pub(super) fn hidden_by(&self, root: &Folder, file: &str) -> Option<Diagnostic> {
+        let folders = || self.folders.iter().map(|(name, _)| name).filter(|name| !PRUNED.iter().any(|pruned| name == pruned));
+        let is_skill = |name: &OsString| fs::symlink_metadata(root.path.join(name).join("SKILL.md")).is_ok();
+        if !folders().take(MAX_LOOKED_INTO).any(is_skill) {
+            return None;
+        }
+        let message = format!(
+            "`{file}` stands directly in this root, and makes it one skill as a whole: {} folders beside it were not searched; \
+             give it a folder of its own",
+            folders().count()
+        );
+        Some(Diagnostic::warning("root-is-skill", message).at(shown(&root.path)))
     }
 
     /// Whether the `.git` of this folder is the file by which git marks a linked worktree; a submodule's says something else.

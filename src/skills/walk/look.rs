@@ -58,7 +58,11 @@ impl<'k> Look<'_, 'k> {
             Ok(None) => {}
             Ok(file) => {
                 let is_searched_on = self.rules == RootRules::Brute;
-                let listing = is_searched_on.then(|| Listing::of(&folder.path).ok().map(Box::new)).flatten();
+                let listing = (is_searched_on || is_root).then(|| Listing::of(&folder.path).ok().map(Box::new)).flatten();
+                if !is_searched_on {
+                    let hidden = listing.and_then(|listing| listing.hidden_by(folder, "SKILL.md"));
+                    return Seen { file, diagnostics: hidden.into_iter().collect(), ..Seen::default() };
+                }
                 return Seen { file, listing, ..Seen::default() };
             }
             Err(diagnostic) => return Seen::only(diagnostic),
@@ -81,7 +85,8 @@ impl<'k> Look<'_, 'k> {
                 Ok(file) => {
                     let note = format!("`{}` was taken for the instruction file; other readers want `SKILL.md`", name.to_string_lossy());
                     let note = Diagnostic::note("instruction-file-name", note).at(shown(&folder.path.join(name)));
-                    Seen { file, ..Seen::only(note) }
+                    let hidden = if is_root { listing.hidden_by(folder, &name.to_string_lossy()) } else { None };
+                    Seen { file, diagnostics: std::iter::once(note).chain(hidden).collect(), ..Seen::default() }
                 }
                 Err(diagnostic) => Seen::only(diagnostic),
             };
