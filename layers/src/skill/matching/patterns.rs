@@ -12,7 +12,11 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 pub fn trigger_pattern_fault(pattern: &str) -> Option<String> {
     let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES / 4).build();
     // The last line says what is wrong; those before it draw it.
-    built.err().map(|reason| reason.to_string().lines().last().unwrap_or_default().trim().to_owned())
+    built.err().map(|reason| {
+        let reason = reason.to_string();
+        let last = reason.lines().last().unwrap_or_default().trim();
+        last.strip_prefix("error: ").unwrap_or(last).to_owned()
+    })
 }
 
 #[derive(Default)]
