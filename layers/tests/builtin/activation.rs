@@ -137,6 +137,24 @@ async fn bodies_share_their_room_and_a_later_one_gets_what_is_left() {
 }
 
 #[tokio::test]
+async fn what_can_not_stand_in_its_share_leaves_it_to_those_that_can() {
+    let body = |name: &str, lines: usize| skill(name, &[], &format!("{name} line of the body\n").repeat(lines));
+    let alone = {
+        let mut chat = chat_within([body("one", 4)], SkillActivationLayer::default(), SkillContextOptions::default());
+        chat.session.activate(id("one"), None);
+        let sent = chat.says("hi").await;
+        sent.manifest.fragments().find(|(_, f)| f.id == "active_skill:one").map(|(_, f)| f.bytes).unwrap()
+    };
+    // Neither stands in half of this, and one does in all of it.
+    let mut chat = chat_within([body("one", 4), body("two", 5)], SkillActivationLayer::default(), within(alone + 10));
+    chat.session.activate(id("one"), None);
+    chat.session.activate(id("two"), None);
+    let sent = chat.says("hi").await;
+    assert!(sent.system.contains("one line of the body") && !sent.system.contains("two line"), "{}", sent.system);
+    assert!(sent.manifest.diagnostics.iter().any(|found| found.message.contains("`active_skill:two` was left out")), "{:?}", sent.codes());
+}
+
+#[tokio::test]
 async fn a_match_whose_body_does_not_fit_does_not_come_into_force() {
     let mut chat = chat_within([rust()], SkillActivationLayer::new(AutoActivate::On), within(20));
     let sent = chat.says("the borrow checker").await;

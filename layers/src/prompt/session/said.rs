@@ -39,17 +39,28 @@ struct Piece<'a> {
 
 impl Said<'_> {
     /// Shares out the room of the skills' bodies among those that are to be said: what is told already is taken, and those that need less than an
-    /// equal share leave the rest to the others.
+    /// equal share leave the rest to the others. What can't stand in its share, frame and all, leaves all of it: the largest such first.
     fn share_out(&mut self, fragments: &[&Fragment], told: &Told) {
         let is_news = |f: &Fragment| told.get(&f.id).is_none_or(|before| *before != *f.value());
         let mut new: Vec<(usize, &Fragment, usize)> =
             fragments.iter().filter(|f| is_news(f)).filter_map(|f| Some((f.value().len(), *f, f.pool?))).collect();
         new.sort_by_key(|(bytes, ..)| *bytes);
-        let mut left = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
-        for (n, (bytes, fragment, _)) in new.iter().enumerate() {
-            let share = left / (new.len() - n);
-            self.shares.insert(fragment.id.clone(), Limit::Bytes(share));
-            left -= share.min(*bytes);
+        let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
+        loop {
+            let mut left = room;
+            let mut without_room = None;
+            for (n, (bytes, fragment, _)) in new.iter().enumerate() {
+                let share = left / (new.len() - n);
+                self.shares.insert(fragment.id.clone(), Limit::Bytes(share));
+                left -= share.min(*bytes);
+                if fragment.text.fit(&self.room(Limit::Bytes(share))).text.is_empty() {
+                    without_room = Some(n);
+                }
+            }
+            // One alone has all the room there is.
+            let Some(n) = without_room.filter(|_| new.len() > 1) else { break };
+            let (_, fragment, _) = new.remove(n);
+            self.shares.insert(fragment.id.clone(), Limit::Bytes(0));
         }
     }
     fn limit(&self, fragment: &Fragment) -> Limit {
