@@ -229,14 +229,15 @@ fn suggestion_id(id: &SkillId) -> String {
 }
 
 fn suggestion(skill: &SkillSummary, evidence: &[skill::SkillEvidence]) -> Fragment {
-    let mut speaks: Vec<String> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
     for evidence in evidence.iter().filter(|evidence| evidence.weight > 0.0) {
-        let what = format!("“{}”", escape::text(&evidence.what));
-        // A keyword is a word too.
-        if speaks.len() < 3 && !speaks.iter().any(|said| said.eq_ignore_ascii_case(&what)) {
-            speaks.push(what);
+        // A word of what is told already tells nothing more.
+        let is_told = |told: &&str| told.to_lowercase().contains(&evidence.what.to_lowercase());
+        if told.len() < 3 && !told.iter().any(is_told) {
+            told.push(&evidence.what);
         }
     }
+    let speaks: Vec<String> = told.into_iter().map(|what| format!("“{}”", escape::text(what))).collect();
     let why = if speaks.is_empty() { String::new() } else { format!(", which speaks of {}", speaks.join(", ")) };
     let location = match &*skill.location {
         "" => String::new(),

@@ -52,6 +52,12 @@ async fn a_skill_is_suggested_once_in_a_branch_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_word_of_a_keyword_that_is_told_is_not_told_again() {
+    let sent = chat([rust()], SkillActivationLayer::default()).says("the borrow checker again").await;
+    assert!(sent.tail.contains("which speaks of “borrow checker”."), "{}", sent.tail);
+}
+
+#[tokio::test]
 async fn no_more_skills_are_suggested_than_configured_the_surest_first() {
     let all = ["a", "b", "c"].map(|name| skill(&format!("skill-{name}"), &["cargo"], "")).into_iter().chain([rust()]);
     let mut chat = chat(all, SkillActivationLayer::default().max_suggestions(NonZeroUsize::new(2).unwrap()));
