@@ -81,7 +81,7 @@ pub struct RenderedText {
     pub placement: Placement,
     /// It stands here for the first time; else it was put back.
     pub is_new: bool,
-    /// The message right before it, by its position in [`CallersPart::messages`]; none before the system prompt.
+    /// The message right before it, by its position in [`CallersPart::messages`](super::CallersPart::messages); none before the system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<usize>,
     /// The text, byte for byte.
