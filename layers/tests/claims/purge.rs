@@ -1,9 +1,10 @@
 //! Bodies that a host takes back.
 
 use crate::common::*;
+use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::Block;
 use tower_prompt_layers::wire::{Anthropic, OpenAiChat, Wire};
-use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, Settings, Tier, Trust, Turn};
+use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, SessionEvent, Settings, Tier, Trust, Turn};
 
 /// Bodies in a block of their trust, with a line ahead of them, and a clock.
 fn stack<W: Wire<serde_json::Value>>(wire: W, time: &'static str) -> PromptStack<W> {
@@ -26,7 +27,9 @@ fn context(session: &Session) -> Context {
 
 #[tokio::test]
 async fn a_purged_body_leaves_what_was_sent_and_the_rest_stays() {
-    let session = Session::new();
+    let kept: Arc<Mutex<Vec<SessionEvent>>> = Arc::default();
+    let events = kept.clone();
+    let session = Session::new().on_event(move |event: &SessionEvent| events.lock().unwrap().push(event.clone()));
     for skill in ["rust", "sql"] {
         session.activate(id(skill), None);
     }
@@ -48,10 +51,18 @@ async fn a_purged_body_leaves_what_was_sent_and_the_rest_stays() {
         assert_eq!(tower_prompt_layers::ContentHash::of(said), fragment.hash, "{}", fragment.id);
     }
     // Kept as it was sent, before or behind the purge, it is the same conversation.
-    for kept in [&first, &second] {
-        let history = [&messages(kept)[..2], &history[1..]].concat();
+    for sent in [&first, &second] {
+        let history = [&messages(sent)[..2], &history[1..]].concat();
         assert_eq!(stack.assemble(body(&history), context(&session)).await, second);
     }
+
+    // It is reported once, whoever goes on with the conversation.
+    let events: Vec<SessionEvent> = kept.lock().unwrap().clone();
+    let report = Report::default();
+    let restarted = Session::replay(events).unwrap();
+    let again =
+        stack.assemble(body(&[&history[..], &[says("b"), user("again")]].concat()), context(&restarted).report(report.clone())).await;
+    assert!(messages(&again).starts_with(&messages(&second)) && report.manifest().unwrap().diagnostics.is_empty());
 
     assert!(session.purge(&id("sql")));
     let third = stack.assemble(body(&history), context(&session)).await;

@@ -10,6 +10,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{
     Appending, Context, Diagnostic, JournalError, LoadingEvents, PromptStack, Report, Session, SessionEvent, SessionJournal, Settings,
+    SystemPromptLayer,
 };
 
 /// What the next appends come to.
@@ -126,6 +127,42 @@ async fn two_processes_that_settle_one_place_send_the_same_bytes() {
     assert!(messages(&extended).starts_with(&messages(&sent)));
     assert!(codes(&report).is_empty());
     assert_eq!(send(&store.open(), &longer).await.0, extended);
+}
+
+#[tokio::test]
+async fn what_the_host_said_here_survives_that_another_process_was_first() {
+    let store = Store::default();
+    let one = store.open();
+    send(&one, &[user("one")]).await;
+    let other = store.open();
+    other.activate(id("rust"), Some("x"));
+    other.dismiss_suggestion(id("sql"));
+    one.activate(id("pdf"), None);
+    let history = [user("one"), says("a"), user("two")];
+    send(&one, &history).await;
+    // Here its words and its place are not stored yet, and the place is settled there already.
+    let (_, report) = send(&other, &history).await;
+    assert!(codes(&report).is_empty());
+    for session in [&other, &store.open()] {
+        let active: Vec<String> = session.active_by_host().iter().map(|skill| skill.id.to_string()).collect();
+        assert_eq!(active, ["pdf", "rust"], "both activations are kept");
+        assert!(session.is_dismissed(&id("sql")));
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_rebased_here_gets_a_new_system_prompt_though_another_process_was_first() {
+    let store = Store::default();
+    let one = store.open();
+    send(&one, &[user("one")]).await;
+    let other = store.open();
+    send(&one, &[user("one"), says("a"), user("two")]).await;
+    other.rebase();
+    let rebased = PromptStack::new(OpenAiChat, Settings::default()).with(SystemPromptLayer::replaced("NEW"));
+    let history = [user("one"), says("a"), user("three")];
+    let sent = rebased.assemble(body(&history), Context::default().session(other.clone())).await;
+    assert_eq!(texts(&sent)[0], "NEW");
+    assert_eq!(texts(&rebased.assemble(body(&history), Context::default().session(store.open())).await)[0], "NEW");
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Keeping a session's events: who is told of them, who stores them, and how they are stored before a request is sent.
 //!
 //! Requests of one session may settle at the same time. One of them stores what all have settled so far, the others wait for it; so events are stored
-//! in the order in which they happened. Where another process has stored something meanwhile, the session takes that over, and what was settled here
-//! on an older ground is settled again.
+//! in the order in which they happened. Where another process has stored something meanwhile, the session takes that over; what was settled here
+//! on an older ground is settled again, and what the host said here meanwhile is said on the new one.
 
 use super::Session;
 use super::event::SessionEvent;
@@ -101,13 +101,17 @@ impl Record {
     pub(super) fn begins_with(&mut self, event: SessionEvent) {
         self.events.push_back(event);
     }
-    /// So many were played again.
-    pub(super) fn holds(&mut self, stored: u64) {
+    /// So many are stored. What was to be stored on another ground is given back.
+    pub(super) fn holds(&mut self, stored: u64) -> VecDeque<SessionEvent> {
         self.stored = stored;
-        self.events.clear();
+        std::mem::take(&mut self.events)
     }
     pub(super) fn push(&mut self, event: SessionEvent) {
         self.sinks.iter().for_each(|sink| sink.record(&event));
+        self.store(event);
+    }
+    /// To be stored, and told to no one.
+    pub(super) fn store(&mut self, event: SessionEvent) {
         // Without a journal the beginning alone is kept, for one that may come.
         if self.journal.is_some() {
             self.events.push_back(event);
@@ -170,8 +174,9 @@ impl Commit {
         let count = events.len() as u64;
         let mut stored = State::replay(events).map_err(not_read)?;
         stored.record = std::mem::take(&mut state.record);
-        stored.record.holds(count);
+        let unstored = stored.record.holds(count);
         stored.record.taken_over += 1;
+        stored.is_told_again(unstored);
         *state = stored;
         Err(JournalError::Conflict)
     }
@@ -193,7 +198,10 @@ impl Future for Commit {
                         return Poll::Ready(Ok(()));
                     }
                     if record.is_storing {
-                        record.waiting.push(cx.waker().clone());
+                        // Polled again and again, it is woken once.
+                        if !record.waiting.iter().any(|waiting| waiting.will_wake(cx.waker())) {
+                            record.waiting.push(cx.waker().clone());
+                        }
                         return Poll::Pending;
                     }
                     record.is_storing = true;

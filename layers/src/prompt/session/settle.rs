@@ -12,7 +12,7 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, Message, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
     let fragments = fragments(entries);
+    let purged = std::mem::take(&mut state.purged);
     let settled = (turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start)
         && settle_place(state, turn, &opened, entries, &fragments, &mut said);
     let newest = state.newest(&opened.places).or(opened.seed);
@@ -50,7 +51,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
     }
     let rewrites = settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some();
-    said.diagnostics.extend(rewritten(rewrites, std::mem::take(&mut state.purged)));
+    said.diagnostics.extend(rewritten(rewrites, purged));
     said.diagnostics.extend(told_of_cuts(&cut_outputs));
     let mut system_hash = None;
     if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
@@ -187,16 +188,15 @@ fn archive(entries: &[Entry]) -> Option<Arc<dyn ToolOutputArchive>> {
 
 /// The results and the arguments that the wire cuts.
 fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
-    let of = |what, limit: Option<NonZeroUsize>, sizes: &'_ [(usize, usize)]| -> Vec<CutOutput> {
-        let Some(limit) = limit.map(NonZeroUsize::get) else { return Vec::new() };
-        let over = sizes.iter().filter(|(_, chars)| *chars > limit);
-        over.map(|(message, chars)| CutOutput { message: *message, what, chars: *chars, limit }).collect()
+    let messages = &turn.conversation.messages;
+    let over = |what, limit: Option<NonZeroUsize>, sizes: fn(&Message) -> &[(usize, usize)]| {
+        let limit = limit.map_or(usize::MAX, NonZeroUsize::get);
+        let over = messages.iter().flat_map(sizes).filter(move |(_, chars)| *chars > limit);
+        over.map(move |(message, chars)| CutOutput { message: *message, what, chars: *chars, limit })
     };
-    let messages = || turn.conversation.messages.iter();
-    let results: Vec<(usize, usize)> = messages().flat_map(|message| message.result_chars.iter().copied()).collect();
-    let arguments: Vec<(usize, usize)> = messages().flat_map(|message| message.malformed_argument_chars.iter().copied()).collect();
-    let results = of(CutText::Result, bound.max_chars, &results);
-    [results, of(CutText::Arguments, bound.max_malformed_argument_chars, &arguments)].concat()
+    let results = over(CutText::Result, bound.max_chars, |message| &message.result_chars);
+    let arguments = over(CutText::Arguments, bound.max_malformed_argument_chars, |message| &message.malformed_argument_chars);
+    results.chain(arguments).collect()
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.

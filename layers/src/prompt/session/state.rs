@@ -98,6 +98,26 @@ impl State {
         state.record.holds(count);
         Ok(state)
     }
+    /// What the host said before the session was taken over from another process holds all the same. Who is told of events was told of these.
+    pub(super) fn is_told_again(&mut self, events: impl IntoIterator<Item = SessionEvent>) {
+        for event in events {
+            let is_the_hosts = match &event {
+                SessionEvent::SkillActivated { everywhere, .. } => *everywhere,
+                SessionEvent::SkillDeactivated { .. }
+                | SessionEvent::SuggestionAccepted { .. }
+                | SessionEvent::SuggestionDismissed { .. }
+                | SessionEvent::Purged { .. } => true,
+                SessionEvent::Rebased => self.system.is_some(),
+                // Of a response to a request that was stored.
+                SessionEvent::HistoryNamed(history) => self.has_entry(history.at),
+                _ => false,
+            };
+            if is_the_hosts {
+                self.apply(&event);
+                self.record.store(event);
+            }
+        }
+    }
 
     /// Changes it, and keeps what did for whoever stores it.
     pub(super) fn happens(&mut self, event: SessionEvent) {
@@ -110,7 +130,10 @@ impl State {
             SessionEvent::Started(_) => {}
             SessionEvent::SystemRendered(SystemText { system }) => self.system = Some(system.clone()),
             SessionEvent::TextAnchored(text) => self.anchored(text),
-            SessionEvent::PlaceRevisited(visit) => (self.last, self.last_places) = (visit.anchor, visit.places),
+            SessionEvent::PlaceRevisited(visit) => {
+                (self.last, self.last_places) = (visit.anchor, visit.places);
+                self.purged.clear();
+            }
             SessionEvent::PlacesForgotten(ForgottenPlaces { anchors }) => anchors.iter().for_each(|anchor| self.remove(*anchor)),
             SessionEvent::Rebased => self.rebased(),
             SessionEvent::Purged { skill } => self.purged(skill),
@@ -373,6 +396,8 @@ impl State {
         let (made, used) = (self.clock, self.clock);
         self.entries.insert(anchor, Entry { parent, opened, role, text, fragments, values, active, message, read, sent, made, used });
         (self.last, self.last_places) = (Some(anchor), places);
+        // The request that settles a place tells what was taken out before it.
+        self.purged.clear();
     }
 
     /// The place of the last request, and how many places that request had.
