@@ -105,7 +105,7 @@ fn relevant(catalog: &InvariantCatalog, chosen: Chosen, limit: Limit) -> Option<
     let (document, id) = (catalog.document(), RELEVANT_INVARIANTS);
     match chosen {
         Chosen::These(guidance) if !guidance.numbers().is_empty() => {
-            Some(fragment(id, &document.path, GuidanceText::new(id, &guidance, catalog), limit))
+            Some(fragment(id, &document.path, GuidanceText::new(id, &guidance, catalog), limit).selecting(guidance.numbers()))
         }
         Chosen::Whole => Some(fragment(id, &document.path, whole(id, document), limit)),
         // Silence: those that were said before hold all the same.

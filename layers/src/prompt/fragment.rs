@@ -176,6 +176,7 @@ pub struct Fragment {
 pub(crate) enum Effect {
     Activates(ActiveSkill),
     Suggests(SkillId),
+    Selects(Vec<usize>),
 }
 
 impl Fragment {
@@ -227,6 +228,11 @@ impl Fragment {
     /// Counts as this skill's suggestion, where the text is inserted.
     pub fn suggesting(mut self, skill: SkillId) -> Self {
         self.effect = Some(Effect::Suggests(skill));
+        self
+    }
+    /// Counts as the choice of these invariants, where the text is inserted.
+    pub(crate) fn selecting(mut self, numbers: &[usize]) -> Self {
+        self.effect = Some(Effect::Selects(numbers.to_vec()));
         self
     }
     /// Its id.

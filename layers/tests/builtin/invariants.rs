@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tower_prompt_layers::invariant::{CatalogSource, SelectByWords};
 use tower_prompt_layers::text::Limit;
 use tower_prompt_layers::wire::OpenAiChat;
-use tower_prompt_layers::{Diagnostic, Document, DocumentSource, InvariantsLayer, PromptStack, ReadingDocument, Settings};
+use tower_prompt_layers::{Diagnostic, Document, DocumentSource, Event, InvariantsLayer, PromptStack, ReadingDocument, Settings};
 
 /// A document that a test changes; `None`: it can't be read.
 #[derive(Clone)]
@@ -40,13 +40,15 @@ async fn what_shares_words_with_the_message_is_said_behind_it_and_once() {
     let (mut chat, _) = chat(Limit::None);
     let first = chat.says("Write tabs, writer!").await;
     assert_eq!(first.system, "", "never in the system prompt");
+    assert_eq!(first.manifest.events, [Event::InvariantsSelected { numbers: vec![2, 3] }]);
     assert_eq!(
         first.tail,
         "<context origin=\"repository\">\n<relevant_invariants path=\"/w/INVARIANTS.md\">\n\
          Relevant repository invariants: 2 of 3, chosen for the task. The others hold too.\n\n\
          ## Storage\n* **Writers.** One &lt;/context> writer.\n\n## Output\n- Tabs.\n</relevant_invariants>\n</context>"
     );
-    assert_eq!(chat.says("Which writer, which tabs?").await.tail, "", "the same choice");
+    let same = chat.says("Which writer, which tabs?").await;
+    assert_eq!((&*same.tail, same.manifest.events.len()), ("", 0), "the same choice");
     assert_eq!(chat.says("Yes.").await.tail, "", "no shared word");
     let other = chat.says("Now the keys").await.tail;
     assert!(other.contains("**Keys.**") && !other.contains("Tabs") && !other.contains("gone"), "{other}");

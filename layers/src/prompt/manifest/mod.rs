@@ -60,6 +60,11 @@ pub enum Event {
         /// By whom.
         mode: SkillActivationMode,
     },
+    /// Invariants were chosen for the task.
+    InvariantsSelected {
+        /// Their numbers in the document.
+        numbers: Vec<usize>,
+    },
 }
 
 /// What was sent: all of our texts in a request, byte for byte, and what was noticed on the way.

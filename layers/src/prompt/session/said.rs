@@ -245,6 +245,7 @@ impl Said<'_> {
     pub(super) fn happened(&mut self) -> Vec<SessionEvent> {
         let events = self.events.iter().map(|event| match event {
             Event::SkillSuggested { id } => SessionEvent::SkillSuggested { id: id.clone() },
+            Event::InvariantsSelected { numbers } => SessionEvent::InvariantsSelected { numbers: numbers.clone() },
             Event::SkillActivated { id, mode } => {
                 let skill = ActiveSkill { id: id.clone(), arguments: None, mode: *mode };
                 SessionEvent::SkillActivated { skill, everywhere: false }
@@ -270,6 +271,7 @@ impl Said<'_> {
         let Some(effect) = &fragment.effect else { return };
         self.events.push(match effect {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
+            Effect::Selects(numbers) => Event::InvariantsSelected { numbers: numbers.clone() },
             Effect::Activates(skill) => {
                 if let Some(known) = turn.skills.get(skill.id.as_str()) {
                     let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
