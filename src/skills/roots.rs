@@ -252,7 +252,7 @@ mod tests {
             std::fs::create_dir_all(path).unwrap();
         }
         let environment = Environment::new(&work).home(&work);
-        let by_detour = outside.join("../work/new");
+        let by_detour = outside.join("..").join("work").join("new");
         let paths = vec!["here".into(), by_detour, outside.clone()];
         let host_roots = vec![Root::new(work.join("plugin"), SkillSourceKind::Plugin, "plugin:a")];
         let options = DiscoveryOptions { paths, host_roots, ..DiscoveryOptions::default() };

@@ -71,10 +71,10 @@ async fn files_that_the_host_or_the_text_names_suggest_a_skill() {
     Arc::make_mut(&mut pdf.summary).activation.file_patterns = vec!["*.PDF".into(), "src/**/*.tex".into(), "[".into()];
     for (text, files, suggested) in [
         ("look at scans/May.pdf", vec![], true),
-        ("look at this", vec!["/work/scans/may.pdf"], true),
+        ("look at this", vec!["/a/scans/may.pdf"], true),
         ("look at this", vec!["C:\\work\\src\\a\\b\\main.tex"], true),
-        ("look at this", vec!["/work/src/main.tex"], true),
-        ("look at main.tex", vec!["/work/pdf.txt"], false),
+        ("look at this", vec!["/a/src/main.tex"], true),
+        ("look at main.tex", vec!["/a/pdf.txt"], false),
     ] {
         let report = Report::default();
         let context = Context::default().session(Session::new()).files(files.clone()).report(report.clone());

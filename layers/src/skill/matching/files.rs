@@ -1,6 +1,6 @@
 //! File patterns of all skills, as globs against the paths that the host or the text names.
 //!
-//! A pattern matches the end of a path: `*.pdf` a file in any folder, `src/*.rs` also in `/work/src`. `*` does not pass a `/`, `**` does; `{a,b}`
+//! A pattern matches the end of a path: `*.pdf` a file in any folder, `src/*.rs` also in `/a/b/src`. `*` does not pass a `/`, `**` does; `{a,b}`
 //! and `[abc]` are as in git. Case does not count.
 
 use crate::prompt::Diagnostic;
