@@ -1,9 +1,10 @@
 //! What was read before: as long as a file's stamp holds, it costs a stat and is not opened again.
 
 use super::skill_file::{Place, Reading};
+use super::walk::Listed;
 use crate::files::Stamp;
 use crate::layers::Diagnostic;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(super) struct Known {
     pub(super) places: Vec<Option<Arc<Place>>>,
     /// What finding said; what reading says is with the files.
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// What folders held, by the keys of their paths.
+    listings: HashMap<Key, Listed, BuildHasherDefault<AsItIs>>,
 }
 
 /// A file as it was read.
@@ -66,6 +69,13 @@ impl Known {
     pub(super) fn get(&self, key: Key, root: u32) -> Option<(usize, &KnownFile)> {
         let at = self.places_of_keys[self.keys.binary_search(&key).ok()?] as usize;
         self.files.get(at).filter(|file| file.root == root).map(|file| (at, file))
+    }
+    /// What the folder with this key held.
+    pub(super) fn listed(&self, key: Key) -> Option<&Listed> {
+        self.listings.get(&key)
+    }
+    pub(super) fn set_listings(&mut self, listings: Vec<(Key, Listed)>) {
+        self.listings = listings.into_iter().collect();
     }
     pub(super) fn files(&self) -> &[KnownFile] {
         &self.files

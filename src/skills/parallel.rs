@@ -3,17 +3,19 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Fewer items than this are done before a thread has started.
-const MANY: usize = 64;
+/// Fewer items than this are read before a thread has started.
+pub(super) const MANY: usize = 64;
+/// Fewer than this are looked at by then.
+pub(super) const VERY_MANY: usize = 512;
 /// Items that a thread takes at a time: one that is slow holds up no more than these.
 const SHARE: usize = 32;
 /// Threads that read side by side; more wait for the same disk.
 const MAX_THREADS: usize = 4;
 
-/// What `work` makes of each item, in their order; of many, on several threads.
-pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// What `work` makes of each item, in their order; of so many, on several threads.
+pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], many: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = processors().min(MAX_THREADS).min(items.len() / SHARE);
-    if items.len() < MANY || threads < 2 {
+    if items.len() < many || threads < 2 {
         return items.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -57,7 +59,7 @@ mod tests {
     fn results_stand_in_the_order_of_their_items() {
         for count in [0, 1, MANY - 1, MANY, 1_000, 1_025] {
             let items: Vec<usize> = (0..count).collect();
-            assert_eq!(side_by_side(&items, |item| item * 2), (0..count).map(|item| item * 2).collect::<Vec<_>>());
+            assert_eq!(side_by_side(&items, MANY, |item| item * 2), (0..count).map(|item| item * 2).collect::<Vec<_>>());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bundled::{self, Resource};
 use super::known::{Key, Known, KnownFile};
-use super::parallel::side_by_side;
+use super::parallel::{MANY, side_by_side};
 use super::roots::{DiscoveryOptions, Root, RootRules, roots};
 use super::skill_file::{FileSkill, Place, Reading, SkillFile};
 use super::unknown::unknown;
@@ -136,15 +136,16 @@ impl Inner {
     /// The state as the folders are now, if it is another than before, and whether any file changed.
     fn read(&self, known: &mut Known) -> (Option<State>, bool) {
         let start = SystemTime::now();
-        let mut walk = Walk::new(known);
+        let mut walk = Walk::new(known, start);
         let mut found = Vec::with_capacity(self.roots.len());
         for (number, root) in (0..).zip(&self.roots) {
             found.push(walk.root(number, root, self.options.follow_symlinks, self.options.max_skill_file_bytes.get()));
         }
-        let walked = walk.diagnostics;
+        let (walked, listings) = (walk.diagnostics, walk.listings);
         let mut same = walked == known.diagnostics;
         // Names of bundled files are no skill files: they are looked at each time.
         if same && !self.options.include_resources && is_all_known(&found, known) {
+            known.set_listings(listings);
             return (None, false);
         }
         let mut changed = false;
@@ -179,6 +180,7 @@ impl Inner {
         let state = (!same || self.options.include_resources).then(|| self.state(&read, walked.clone()));
         let state = state.filter(|state| !same || !self.is_shown_as(state));
         known.set(read, places, walked);
+        known.set_listings(listings);
         changed |= state.is_some();
         (state, changed)
     }
@@ -218,7 +220,7 @@ impl Inner {
         let files: Vec<Arc<FileSkill>> = files.into_iter().map(|(_, file)| file).collect();
         let mut skills: Vec<Skill> = Vec::with_capacity(files.len());
         if self.options.include_resources {
-            skills = side_by_side(&files, |file| Skill { summary: with_resources(file), content: file.clone() });
+            skills = side_by_side(&files, MANY, |file| Skill { summary: with_resources(file), content: file.clone() });
         } else {
             skills.extend(files.iter().map(|file| Skill { summary: file.summary.clone(), content: file.clone() }));
         }

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A validation of one path after another. A file that is reached twice is validated once.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Validation {
         let mut root = Root::new(folder, SkillSourceKind::Configured, String::new());
         root.rules = if self.rules == RuleSet::Brute { RootRules::Brute } else { RootRules::Standard };
         let nothing = Known::default();
-        let mut walk = Walk::new(&nothing);
+        let mut walk = Walk::new(&nothing, SystemTime::now());
         let mut finds = walk.root(0, &root, true, self.max_bytes).map(|(finds, _)| finds).unwrap_or_default();
         finds.retain(|find| find.form != Form::Readme || !find.is_no_skill());
         finds.sort_by(|a, b| a.path().as_os_str().as_encoded_bytes().cmp(b.path().as_os_str().as_encoded_bytes()));

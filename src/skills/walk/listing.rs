@@ -1,8 +1,9 @@
 //! What a folder holds, as far as skills are concerned.
 
 use super::{Folder, PRUNED, shown};
+use crate::files::Stamp;
 use crate::layers::Diagnostic;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -13,9 +14,12 @@ const MAX_GIT_FILE_BYTES: u64 = 8 * 1024;
 /// Folders beside a root's own instruction file that are looked into.
 const MAX_LOOKED_INTO: usize = 2_000;
 
+/// Entries of one folder that are kept from one reading to the next.
+const MAX_KEPT: usize = 65_536;
+
 /// What an entry of a folder is, links not followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(in crate::skills) enum Kind {
     Folder,
     File,
     Link,
@@ -23,12 +27,15 @@ pub(super) enum Kind {
     Other,
 }
 
+/// An entry's name, and what it is.
+pub(super) type Entry = (Box<OsStr>, Kind);
+
 /// A folder's entries in bytewise order; links stand in both lists.
 #[derive(Default)]
-pub(super) struct Listing {
-    pub(super) folders: Vec<(OsString, Kind)>,
+pub(in crate::skills) struct Listing {
+    pub(super) folders: Vec<Entry>,
     /// Those that may matter: `*.md`, and `.git`.
-    pub(super) files: Vec<(OsString, Kind)>,
+    pub(super) files: Vec<Entry>,
 }
 
 impl Listing {
@@ -36,27 +43,40 @@ impl Listing {
         let mut listing = Self::default();
         entries(folder, |name, kind| {
             if matches!(kind, Kind::Folder | Kind::Link) {
-                listing.folders.push((name.to_owned(), kind));
+                listing.folders.push((name.into(), kind));
             }
             if kind != Kind::Folder && (is_markdown(name) || name == ".git") {
-                listing.files.push((name.to_owned(), kind));
+                listing.files.push((name.into(), kind));
             }
         })?;
-        let by_bytes = |a: &(OsString, Kind), b: &(OsString, Kind)| a.0.as_encoded_bytes().cmp(b.0.as_encoded_bytes());
-        listing.folders.sort_unstable_by(by_bytes);
-        listing.files.sort_unstable_by(by_bytes);
+        for entries in [&mut listing.folders, &mut listing.files] {
+            entries.sort_unstable_by(|a, b| a.0.as_encoded_bytes().cmp(b.0.as_encoded_bytes()));
+            entries.shrink_to_fit();
+        }
         Ok(listing)
     }
 
+    /// Where a folder's stamp tells whether its entries are the same: asked before they are read, so that what changes meanwhile is seen next time.
+    pub(super) fn stamp(folder: &Path) -> Option<Stamp> {
+        // Elsewhere a folder's time may follow its entries late.
+        let metadata = if cfg!(unix) { fs::metadata(folder).ok()? } else { return None };
+        metadata.is_dir().then(|| Stamp::of(&metadata))
+    }
+
+    /// Whether it is small enough to be kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.folders.len() + self.files.len() <= MAX_KEPT
+    }
+
     pub(super) fn file(&self, is_it: impl Fn(&OsStr) -> bool) -> Option<&OsStr> {
-        self.files.iter().map(|(name, _)| name.as_os_str()).find(|name| is_it(name))
+        self.files.iter().map(|(name, _)| &**name).find(|name| is_it(name))
     }
 
     /// What is to be said where this root is a skill itself, and folders that are skills stand beside the file that makes it one. Where none is, they
     /// are the skill's own, and nothing is said.
     pub(super) fn hidden_by(&self, root: &Folder, file: &str) -> Option<Diagnostic> {
-        let folders = || self.folders.iter().map(|(name, _)| name).filter(|name| !PRUNED.iter().any(|pruned| name == pruned));
-        let is_skill = |name: &OsString| fs::symlink_metadata(root.path.join(name).join("SKILL.md")).is_ok();
+        let folders = || self.folders.iter().map(|(name, _)| &**name).filter(|name| !PRUNED.iter().any(|pruned| name == pruned));
+        let is_skill = |name: &OsStr| fs::symlink_metadata(root.path.join(name).join("SKILL.md")).is_ok();
         if !folders().take(MAX_LOOKED_INTO).any(is_skill) {
             return None;
         }
@@ -71,7 +91,7 @@ impl Listing {
     /// Whether the `.git` of this folder is the file by which git marks a linked worktree; a submodule's says something else.
     pub(super) fn is_linked_worktree(&self, folder: &Folder) -> bool {
         let path = folder.path.join(".git");
-        self.files.iter().any(|(name, kind)| name == ".git" && *kind == Kind::File)
+        self.files.iter().any(|(name, kind)| &**name == ".git" && *kind == Kind::File)
             && fs::metadata(&path).is_ok_and(|metadata| metadata.len() < MAX_GIT_FILE_BYTES)
             && fs::read_to_string(&path).is_ok_and(|text| text.starts_with("gitdir:") && text.replace('\\', "/").contains("/worktrees/"))
     }

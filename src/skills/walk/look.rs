@@ -6,6 +6,7 @@ use crate::files::{self, Base, Stamp};
 use crate::layers::Diagnostic;
 use crate::skills::known::Known;
 use crate::skills::links::Refusal;
+use crate::skills::parallel::{MANY, VERY_MANY};
 use crate::skills::roots::RootRules;
 use crate::skills::skill_file::{Form, Found, Place, Reading, SkillFile, not_regular, unreadable as unreadable_file};
 use std::ffi::OsStr;
@@ -19,9 +20,16 @@ use std::sync::Arc;
 pub(super) struct Seen<'k> {
     /// The file that may make it a skill.
     pub(super) file: Option<Find<'k>>,
-    /// Where it is searched on; in a box, since few are.
-    pub(super) listing: Option<Box<Listing>>,
+    /// Where it is searched on.
+    pub(super) listing: Option<Listed>,
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// A folder's listing, with the folder's stamp from before it was read.
+#[derive(Clone)]
+pub(in crate::skills) struct Listed {
+    pub(super) stamp: Option<Stamp>,
+    pub(super) listing: Arc<Listing>,
 }
 
 impl Seen<'_> {
@@ -45,6 +53,11 @@ pub(super) struct Look<'a, 'k> {
 }
 
 impl<'k> Look<'_, 'k> {
+    /// How many are looked at by several threads: what is known already takes a fifth of the time.
+    pub(super) fn many(self) -> usize {
+        if self.known.is_some() { VERY_MANY } else { MANY }
+    }
+
     /// What a folder is, with the file that makes it a skill read.
     pub(super) fn folder(self, folder: &Folder, is_root: bool) -> Seen<'k> {
         let form = match self.rules {
@@ -58,25 +71,26 @@ impl<'k> Look<'_, 'k> {
             Ok(None) => {}
             Ok(file) => {
                 let is_searched_on = self.rules == RootRules::Brute;
-                let listing = (is_searched_on || is_root).then(|| Listing::of(&folder.path).ok().map(Box::new)).flatten();
+                let listing = (is_searched_on || is_root).then(|| self.listed(folder).ok()).flatten();
                 if !is_searched_on {
-                    let hidden = listing.and_then(|listing| listing.hidden_by(folder, "SKILL.md"));
+                    let hidden = listing.and_then(|listed| listed.listing.hidden_by(folder, "SKILL.md"));
                     return Seen { file, diagnostics: hidden.into_iter().collect(), ..Seen::default() };
                 }
                 return Seen { file, listing, ..Seen::default() };
             }
             Err(diagnostic) => return Seen::only(diagnostic),
         }
-        let listing = match Listing::of(&folder.path) {
-            Ok(listing) => listing,
+        let listed = match self.listed(folder) {
+            Ok(listed) => listed,
             Err(error) => return Seen::only(unreadable(&folder.path, &error)),
         };
+        let listing = &*listed.listing;
         if !is_root && listing.is_linked_worktree(folder) {
             let message = "a linked worktree: its skills are those of its repository, and were not looked for";
             return Seen::only(Diagnostic::note("worktree-skipped", message).at(shown(&folder.path)));
         }
         if self.rules != RootRules::Standard {
-            return Seen { listing: Some(Box::new(listing)), ..Seen::default() };
+            return Seen { listing: Some(listed), ..Seen::default() };
         }
         let in_other_case = || listing.file(|file| file.eq_ignore_ascii_case("skill.md"));
         if let Some(name) = listing.file(|file| file == "skill.md").or_else(in_other_case) {
@@ -99,9 +113,21 @@ impl<'k> Look<'_, 'k> {
             }
         }
         if !seen.is_skill() {
-            seen.listing = Some(Box::new(listing));
+            seen.listing = Some(listed);
         }
         seen
+    }
+
+    /// What a folder holds, read unless that was done before.
+    fn listed(self, folder: &Folder) -> io::Result<Listed> {
+        let stamp = Listing::stamp(&folder.path);
+        if let Some(known) = self.keys.listed(self.keys.key(&folder.path))
+            && stamp.is_some()
+            && known.stamp == stamp
+        {
+            return Ok(known.clone());
+        }
+        Ok(Listed { stamp, listing: Arc::new(Listing::of(&folder.path)?) })
     }
 
     /// A file, read unless that was done before; `None` if there is no such file. An error is a link that is not followed.

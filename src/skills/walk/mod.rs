@@ -13,6 +13,7 @@ use super::roots::Root;
 use super::skill_file::{Form, Place, Reading, SkillFile};
 use crate::files::Base;
 use crate::layers::Diagnostic;
+pub(super) use look::Listed;
 use look::Look;
 use search::Search;
 use std::ffi::OsStr;
@@ -20,6 +21,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Folders that are never searched.
 pub(super) const PRUNED: [&str; 3] = [".git", "node_modules", "target"];
@@ -30,6 +32,9 @@ pub(super) struct Walk<'k> {
     /// Canonical paths of the skill files found so far.
     files: Keys,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// What the folders held that were searched, by the keys of their paths, as far as a stamp will tell whether they still do.
+    pub(super) listings: Vec<(Key, Listed)>,
+    start: SystemTime,
 }
 
 /// A file that was found: as it was read now, or before.
@@ -97,10 +102,11 @@ fn joined(folder: &Path, name: &OsStr) -> PathBuf {
 }
 
 impl<'k> Walk<'k> {
-    pub(super) fn new(known: &'k Known) -> Self {
+    /// Of a time: what changed just before it may change again unseen.
+    pub(super) fn new(known: &'k Known, start: SystemTime) -> Self {
         let mut files = Keys::default();
         files.reserve(known.files().len());
-        Self { known, files, diagnostics: Vec::new() }
+        Self { known, files, diagnostics: Vec::new(), listings: Vec::new(), start }
     }
 
     /// The skill files in the root of this number, level by level and each level by path; `None` where there is no root.

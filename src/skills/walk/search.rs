@@ -1,14 +1,14 @@
 //! A root's folders, level by level, within bounds.
 
-use super::listing::{Kind, Listing, is_markdown};
-use super::look::{Look, Seen};
+use super::listing::{Entry, Kind, Listing, is_markdown};
+use super::look::{Listed, Look, Seen};
 use super::{Find, Folder, PRUNED, Walk, not_followed, shown};
 use crate::layers::Diagnostic;
 use crate::skills::known::Keys;
 use crate::skills::parallel::side_by_side;
 use crate::skills::roots::RootRules;
 use crate::skills::skill_file::Form;
-use std::ffi::OsString;
+use std::sync::Arc;
 
 /// Levels below a root that are searched.
 const MAX_DEPTH: usize = 6;
@@ -41,12 +41,12 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
             self.walk.files.reserve(level.len());
             for folders in level.chunks(AT_A_TIME) {
                 let look = self.look;
-                let all = side_by_side(folders, |folder| look.folder(folder, depth == 0));
+                let all = side_by_side(folders, look.many(), |folder| look.folder(folder, depth == 0));
                 for (folder, seen) in folders.iter().zip(all) {
                     let is_skill = seen.is_skill();
                     let Some(listing) = self.take(folder, seen) else { continue };
                     if is_skill {
-                        next.extend(self.folders_in(folder, *listing));
+                        next.extend(self.folders_in(folder, &listing));
                         continue;
                     }
                     if depth > 0 {
@@ -68,7 +68,7 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
                         RootRules::Orcbot => depth == 0,
                     };
                     if goes_on {
-                        next.extend(self.folders_in(folder, *listing));
+                        next.extend(self.folders_in(folder, &listing));
                     }
                 }
             }
@@ -82,7 +82,7 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
     }
 
     /// Keeps what was seen of a folder, unless that was reached before; the listing of one that is searched on.
-    fn take(&mut self, folder: &Folder, seen: Seen<'k>) -> Option<Box<Listing>> {
+    fn take(&mut self, folder: &Folder, seen: Seen<'k>) -> Option<Arc<Listing>> {
         let Seen { file, listing, diagnostics } = seen;
         if listing.is_some() && !self.visited.insert(self.look.keys.key(folder.canonical())) {
             return None;
@@ -91,7 +91,12 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
             return None;
         }
         self.walk.diagnostics.extend(diagnostics);
-        listing
+        let Listed { stamp, listing } = listing?;
+        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled_at(self.walk.start) && listing.is_kept()) {
+            let listed = Listed { stamp: Some(stamp), listing: listing.clone() };
+            self.walk.listings.push((self.look.keys.key(&folder.path), listed));
+        }
+        Some(listing)
     }
 
     /// Keeps a file unless it was found already.
@@ -107,15 +112,15 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
     fn flat_files(&mut self, folder: &Folder, listing: &Listing) {
         let look = self.look;
         let form = if look.rules == RootRules::Batbox { Form::Named } else { Form::Flat };
-        let flat = |(name, _): &&(OsString, Kind)| {
+        let flat = |(name, _): &&Entry| {
             let is_readme = look.rules == RootRules::Standard && name.eq_ignore_ascii_case("README.md");
             is_markdown(name) && !is_readme && !name.as_encoded_bytes().starts_with(b".")
         };
-        let files: Vec<&(OsString, Kind)> = listing.files.iter().filter(flat).collect();
+        let files: Vec<&Entry> = listing.files.iter().filter(flat).collect();
         let mut others = 0;
         for files in files.chunks(AT_A_TIME) {
-            let read = side_by_side(files, |(name, kind)| {
-                let leads_to_folder = *kind == Kind::Link && folder.path.join(name).is_dir();
+            let read = side_by_side(files, look.many(), |(name, kind)| {
+                let leads_to_folder = *kind == Kind::Link && folder.path.join(&**name).is_dir();
                 if leads_to_folder { Ok(None) } else { look.file(folder, name, form) }
             });
             for ((name, _), file) in files.iter().zip(read) {
@@ -139,14 +144,14 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
         }
     }
 
-    fn folders_in(&mut self, folder: &Folder, listing: Listing) -> Vec<Folder> {
+    fn folders_in(&mut self, folder: &Folder, listing: &Listing) -> Vec<Folder> {
         let mut folders = Vec::with_capacity(listing.folders.len());
-        for (name, kind) in listing.folders.into_iter().filter(|(name, _)| !PRUNED.iter().any(|pruned| name == pruned)) {
-            if kind != Kind::Link {
-                folders.push(folder.folder(&name));
+        for (name, kind) in listing.folders.iter().filter(|(name, _)| !PRUNED.iter().any(|pruned| **name == **pruned)) {
+            if *kind != Kind::Link {
+                folders.push(folder.folder(name));
                 continue;
             }
-            let path = folder.path.join(&name);
+            let path = folder.path.join(&**name);
             if path.is_dir() {
                 if !self.look.place.links.followed {
                     self.walk.diagnostics.push(not_followed(&path));
