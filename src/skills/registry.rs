@@ -1,11 +1,13 @@
 //! All folder skills as one registry: a snapshot that never changes, swapped whole when they are read again.
 
 use super::bundled::{self, Resource};
+use super::front_matter;
 use super::known::{Key, Known, KnownFile};
 use super::parallel::{MANY, side_by_side};
 use super::roots::{DiscoveryOptions, Root, RootRules, roots};
-use super::skill_file::{FileSkill, Place, Reading, SkillFile};
+use super::skill_file::{FileSkill, Place, Reading, SkillFile, read_bounded};
 use super::unknown::unknown;
+use super::validation::locate;
 use super::walk::{Find, Walk, What};
 use crate::blocking::off_the_executor;
 use crate::layers::Diagnostic;
@@ -27,6 +29,9 @@ use std::time::SystemTime;
 /// ```
 #[derive(Clone)]
 pub struct FolderSkills(Arc<Inner>);
+
+/// Files that are read again to tell the lines of what matching leaves out.
+const MAX_LOCATED: usize = 100;
 
 struct Inner {
     roots: Vec<Root>,
@@ -106,6 +111,29 @@ impl FolderSkills {
         let about = |diagnostic: &&Diagnostic| diagnostic.path.as_deref() == Some(&summary.location);
         let diagnostics = state.skills.diagnostics().iter().filter(about).cloned().collect();
         Some(SkillManifest { summary, other_fields: file.other_fields(), files, more_files, diagnostics })
+    }
+    /// What was found while the skills were read, and what matching leaves out of them, each with its line. Blocks while it reads again the first 100
+    /// files that matching leaves something out of.
+    pub fn findings(&self) -> Vec<Diagnostic> {
+        let state = self.state();
+        let mut documents = BTreeMap::new();
+        let located = |found: Diagnostic| {
+            let is_of_a_field = found.line.is_none() && matches!(&*found.code, "pattern-ignored" | "keyword-ignored");
+            let Some(path) = found.path.clone().filter(|_| is_of_a_field) else { return found };
+            if documents.len() >= MAX_LOCATED && !documents.contains_key(&path) {
+                return found;
+            }
+            let read = |path: &String| {
+                let (bytes, is_cut) = read_bounded(path.as_ref(), self.0.options.max_skill_file_bytes.get()).ok()?;
+                if is_cut { front_matter::read_cut(&bytes).ok() } else { front_matter::read(&bytes).ok() }
+            };
+            let document = documents.entry(path).or_insert_with_key(read);
+            match document {
+                Some(document) => locate(found, document),
+                None => found,
+            }
+        };
+        state.skills.findings().into_iter().map(located).collect()
     }
     /// A file that a skill brings, by its path in the skill's folder. Blocks while it reads, at most `max_resource_bytes`.
     pub fn resource(&self, id: &str, path: &str) -> Result<Resource, Diagnostic> {

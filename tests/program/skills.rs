@@ -320,3 +320,14 @@ fn the_state_folder_of_the_variable_begins_at_home_where_it_says_so() {
     let run = finish(place.command(&["skills", "list", "--json"]).env("BCODE_STATE_DIR", "~/st"), b"");
     assert_eq!(ids(&list(run.data())), ["mine"]);
 }
+
+#[test]
+fn what_matching_leaves_out_is_told_with_its_line() {
+    let place = Place::new();
+    let text = "---\ndescription: d\nkeywords: [r]\nactivation:\n  trigger_patterns: ['(']\n---\n";
+    let path = place.write("work/skills/a/SKILL.md", text);
+    let path = path.to_str();
+    let found = list(place.run(&["skills", "list", "--json"]).data()).diagnostics;
+    let told: Vec<_> = found.iter().map(|found| (&*found.code, found.path.as_deref(), found.line)).collect();
+    assert_eq!(told, [("keyword-ignored", path, Some(3)), ("pattern-ignored", path, Some(4))]);
+}

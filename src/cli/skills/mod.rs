@@ -93,7 +93,7 @@ impl List {
         let skills = if self.root.is_empty() { self.workspace.assembly(terminal)?.skills().clone() } else { self.of_roots(terminal)? };
         let active = active_in(self.session.as_deref(), terminal)?;
         let snapshot = skills.snapshot();
-        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), active, diagnostics: snapshot.findings() };
+        let listed = Listed { skills: snapshot.iter().map(|skill| &*skill.summary).collect(), active, diagnostics: skills.findings() };
         if self.json {
             return Ok(terminal::print_exactly(&terminal::json(&listed)?)?);
         }

@@ -4,7 +4,7 @@ use super::{TOP, nowhere, place};
 use crate::layers::Diagnostic;
 use crate::layers::skill::{Matcher, Skill};
 use crate::skills::fields::describe;
-use crate::skills::front_matter::{Document, FrontMatter, Value};
+use crate::skills::front_matter::{Document, Value};
 
 pub(super) fn ignored(document: &Document, name: &str) -> Vec<Diagnostic> {
     let Ok(described) = describe(document, name, nowhere()) else { return Vec::new() };
@@ -13,11 +13,7 @@ pub(super) fn ignored(document: &Document, name: &str) -> Vec<Diagnostic> {
     summary.hidden = false;
     let matcher = Matcher::new(&[Skill::new(summary, String::new())]);
     let located = matcher.diagnostics().iter().map(|found| {
-        let fields: &[&str] = match &*found.code {
-            "keyword-ignored" => &["keywords", "triggers", "activation"],
-            _ => &["orcbot", "activation"],
-        };
-        let (line, column) = document.front_matter.as_ref().map_or(TOP, |front_matter| first_of(front_matter, fields));
+        let (line, column) = declared_at(document, &found.code).unwrap_or(TOP);
         let mut found = found.clone().line(line).column(column);
         found.path = None;
         found
@@ -25,7 +21,20 @@ pub(super) fn ignored(document: &Document, name: &str) -> Vec<Diagnostic> {
     located.collect()
 }
 
-fn first_of(front_matter: &FrontMatter, fields: &[&str]) -> (usize, usize) {
+/// Gives what matching leaves out of a skill the line of the field that declares it: none where the configuration does.
+pub(in crate::skills) fn locate(found: Diagnostic, document: &Document) -> Diagnostic {
+    match declared_at(document, &found.code) {
+        Some((line, column)) => found.line(line).column(column),
+        None => found,
+    }
+}
+
+fn declared_at(document: &Document, code: &str) -> Option<(usize, usize)> {
+    let fields: &[&str] = match code {
+        "keyword-ignored" => &["keywords", "triggers", "activation"],
+        _ => &["orcbot", "activation"],
+    };
+    let front_matter = document.front_matter.as_ref()?;
     let holding = |field: &&str| front_matter.get(field).filter(|entry| entry.value != Value::Absent);
-    fields.iter().find_map(holding).map_or(TOP, place)
+    fields.iter().find_map(holding).map(place)
 }

@@ -40,6 +40,7 @@ mod paths;
 #[cfg(test)]
 mod tests;
 
+pub(super) use matching::locate;
 pub use paths::Validation;
 
 use super::fields::describe;
