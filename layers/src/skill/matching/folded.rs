@@ -129,7 +129,10 @@ impl Folded {
 fn is_plain(line: &str) -> bool {
     // All of it at once: without a way out in the middle this takes a fraction of the time.
     let is_odd = |byte: u8| matches!(byte, 0..b' ' | b'-' | b'_' | b'`' | 0x7f..);
-    !line.bytes().fold(false, |odd, byte| odd | is_odd(byte)) && !line.starts_with(' ') && !line.contains("  ")
+    let bytes = line.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let doubled = pairs.fold(0, |doubled, (a, b)| doubled | (u8::from(*a == b' ') & u8::from(*b == b' ')));
+    doubled == 0 && !bytes.iter().fold(false, |odd, byte| odd | is_odd(*byte)) && !line.starts_with(' ')
 }
 
 /// Scripts that write no spaces between words.

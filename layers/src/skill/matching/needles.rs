@@ -35,37 +35,72 @@ pub(super) struct Needles {
     begins: Begins,
 }
 
-/// Which two bytes a pattern begins with, and which three: most words of a text begin with none of these, and need no look at the automaton.
+/// What patterns begin with: most words of a text begin with none of these, and need no look at the automaton.
+#[derive(Default)]
 struct Begins {
-    /// Patterns that have no third byte.
-    pairs: Box<[u64; 1024]>,
-    triples: Box<[u64; 1024]>,
-}
-
-impl Default for Begins {
-    fn default() -> Self {
-        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]) }
-    }
+    /// Of those of eight bytes and more.
+    eights: Bits,
+    /// Of those of four to seven.
+    fours: Bits,
+    /// Of those of two and three.
+    twos: Bits,
 }
 
 impl Begins {
-    fn slots(text: &[u8]) -> Option<(usize, Option<usize>)> {
-        let [a, b, rest @ ..] = text else { return None };
-        let pair = usize::from(*a) << 8 | usize::from(*b);
-        Some((pair, rest.first().map(|c| (pair ^ (usize::from(*c) * 0x9e3b)) & 0xffff)))
-    }
-    fn note(&mut self, pattern: &[u8]) {
-        match Self::slots(pattern) {
-            Some((_, Some(triple))) => self.triples[triple / 64] |= 1 << (triple % 64),
-            Some((pair, None)) => self.pairs[pair / 64] |= 1 << (pair % 64),
-            None => {}
+    fn of(patterns: &[String]) -> Self {
+        let of = |least: usize, most: usize| {
+            patterns.iter().map(String::as_bytes).filter(move |pattern| (least..=most).contains(&pattern.len()))
+        };
+        Self {
+            eights: Bits::of(of(8, usize::MAX).filter_map(first::<8>)),
+            fours: Bits::of(of(4, 7).filter_map(first::<4>)),
+            twos: Bits::of(of(2, 3).filter_map(first::<2>)),
         }
     }
     /// A pattern may begin the text.
     fn may(&self, text: &[u8]) -> bool {
-        let is_set = |set: &[u64; 1024], slot: usize| set[slot / 64] >> (slot % 64) & 1 == 1;
-        Self::slots(text)
-            .is_some_and(|(pair, triple)| triple.is_some_and(|triple| is_set(&self.triples, triple)) || is_set(&self.pairs, pair))
+        let eights = first::<8>(text).is_some_and(|first| self.eights.may_have(first));
+        let fours = first::<4>(text).is_some_and(|first| self.fours.may_have(first));
+        let twos = first::<2>(text).is_some_and(|first| self.twos.may_have(first));
+        // Which of them it is can't be foretold: all three at once is quicker than one by one.
+        eights | fours | twos
+    }
+}
+
+/// The first bytes as a number.
+fn first<const N: usize>(text: &[u8]) -> Option<u64> {
+    let first: &[u8; N] = text.first_chunk()?;
+    let mut bytes = [0; 8];
+    bytes[..N].copy_from_slice(first);
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// A set of numbers that may say of one that it has it, and of one that it has never that it hasn't.
+#[derive(Default)]
+struct Bits(Box<[u64]>);
+
+impl Bits {
+    fn of(numbers: impl Iterator<Item = u64> + Clone) -> Self {
+        let count = numbers.clone().count();
+        // Eight bits for each number, and at most 128 KiB.
+        let mut bits = Self(if count == 0 { Box::default() } else { vec![0; count.div_ceil(8).next_power_of_two().min(1 << 14)].into() });
+        for number in numbers {
+            let (word, bit) = bits.slot(number);
+            bits.0[word] |= bit;
+        }
+        bits
+    }
+    fn slot(&self, number: u64) -> (usize, u64) {
+        // The upper bits of a product are the well mixed ones.
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        (usize::try_from(mixed >> 6).unwrap_or_default() & (self.0.len() - 1), 1 << (mixed & 63))
+    }
+    fn may_have(&self, number: u64) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        let (word, bit) = self.slot(number);
+        self.0[word] & bit != 0
     }
 }
 
@@ -120,8 +155,7 @@ impl Needles {
         if let Err(reason) = &automaton {
             diagnostics.push(Diagnostic::error("keywords-ignored", format!("the keywords of all skills are ignored: {reason}")));
         }
-        let mut begins = Begins::default();
-        texts.iter().for_each(|text| begins.note(text.as_bytes()));
+        let begins = Begins::of(&texts);
         Self { automaton: automaton.ok(), owners, begins }
     }
 
