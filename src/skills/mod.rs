@@ -38,6 +38,8 @@
 mod bundled;
 mod fields;
 pub mod front_matter;
+#[cfg(feature = "install")]
+pub mod install;
 mod known;
 mod links;
 mod parallel;
@@ -55,7 +57,7 @@ pub use fields::{Described, describe};
 pub use registry::FolderSkills;
 pub(crate) use roots::resolved;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "install"))]
 pub(crate) use unknown::nearest;
 #[cfg(feature = "watch")]
 pub use watch::{SkillWatch, Watched};

@@ -1,5 +1,6 @@
 //! `skills list`, `info`, `show`, and what goes on with skills in files of its own.
 
+mod install;
 mod matching;
 mod new;
 mod validate;
@@ -31,6 +32,10 @@ pub(super) enum Skills {
     Match(matching::Match),
     /// Look for breaches of the Agent Skills specification, or of another system's rules; exit code 1 if there is one
     Validate(validate::Validate),
+    /// Put skills from a folder, an archive, a git repository or an npm package into your folder of skills
+    Install(install::Install),
+    /// Take a skill out of your folder of skills
+    Remove(install::Remove),
     /// Write the beginnings of a skill
     New(new::New),
 }
@@ -83,6 +88,8 @@ impl Skills {
             Self::Show(show) => show.run(terminal),
             Self::Match(matching) => matching.run(terminal),
             Self::Validate(validate) => validate.run(terminal),
+            Self::Install(install) => install.run(terminal),
+            Self::Remove(remove) => remove.run(terminal),
             Self::New(new) => new.run(terminal),
         }
     }

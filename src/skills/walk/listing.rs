@@ -1,6 +1,6 @@
 //! What a folder holds, as far as skills are concerned.
 
-use super::{Folder, PRUNED, shown};
+use super::{Folder, is_pruned, shown};
 use crate::files::Stamp;
 use crate::layers::Diagnostic;
 use std::ffi::OsStr;
@@ -75,7 +75,7 @@ impl Listing {
     /// What is to be said where this root is a skill itself, and folders that are skills stand beside the file that makes it one. Where none is, they
     /// are the skill's own, and nothing is said.
     pub(super) fn hidden_by(&self, root: &Folder, file: &str) -> Option<Diagnostic> {
-        let folders = || self.folders.iter().map(|(name, _)| &**name).filter(|name| !PRUNED.iter().any(|pruned| name == pruned));
+        let folders = || self.folders.iter().map(|(name, _)| &**name).filter(|name| !is_pruned(name));
         let is_skill = |name: &OsStr| fs::symlink_metadata(root.path.join(name).join("SKILL.md")).is_ok();
         if !folders().take(MAX_LOOKED_INTO).any(is_skill) {
             return None;

@@ -26,6 +26,14 @@ use std::time::SystemTime;
 /// Folders that are never searched.
 pub(super) const PRUNED: [&str; 3] = [".git", "node_modules", "target"];
 
+/// What an installation has not finished yet begins with this name; no search goes into it.
+pub(in crate::skills) const STAGING: &str = ".staging-";
+
+/// Whether a folder of this name is never searched.
+pub(in crate::skills) fn is_pruned(name: &OsStr) -> bool {
+    PRUNED.iter().any(|pruned| name == *pruned) || name.as_encoded_bytes().starts_with(STAGING.as_bytes())
+}
+
 /// What is found in all roots: a file that is reached twice is found once.
 pub(super) struct Walk<'k> {
     known: &'k Known,

@@ -2,7 +2,7 @@
 
 use super::listing::{Entry, Kind, Listing, is_markdown};
 use super::look::{Listed, Look, Seen};
-use super::{Find, Folder, PRUNED, Walk, not_followed, shown};
+use super::{Find, Folder, Walk, is_pruned, not_followed, shown};
 use crate::layers::Diagnostic;
 use crate::skills::known::Keys;
 use crate::skills::parallel::side_by_side;
@@ -146,7 +146,7 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
 
     fn folders_in(&mut self, folder: &Folder, listing: &Listing) -> Vec<Folder> {
         let mut folders = Vec::with_capacity(listing.folders.len());
-        for (name, kind) in listing.folders.iter().filter(|(name, _)| !PRUNED.iter().any(|pruned| **name == **pruned)) {
+        for (name, kind) in listing.folders.iter().filter(|(name, _)| !is_pruned(name)) {
             if *kind != Kind::Link {
                 folders.push(folder.folder(name));
                 continue;
