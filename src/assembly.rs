@@ -121,9 +121,12 @@ impl Assembly {
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
-    /// Skills, budgets, and the table of conversations without a session, which all stacks of this assembly share.
+    /// Skills, budgets, and the table of conversations without a session, which all stacks of this assembly share. With the feature `tokens`, tokens
+    /// are counted exactly for models whose vocabulary is public.
     pub fn settings(&self) -> Settings {
         let settings = Settings::default();
+        #[cfg(feature = "tokens")]
+        let settings = settings.counter(crate::TokensByModel::default());
         let targets = &self.config.budget;
         let budget = Budget::default()
             .max_prompt_tokens(targets.max_prompt_tokens.map(NonZeroUsize::get))
