@@ -7,9 +7,8 @@ use crate::layers::invariant::{CatalogSource, InvariantSelector, SelectByWords};
 use crate::layers::profile::ModelProfiles;
 use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
 use crate::layers::text::Limit;
-use crate::layers::wire::CacheMinimums;
 use crate::layers::{
-    ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
+    ActiveSkillsLayer, Budget, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
     SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
 use crate::sections::{
@@ -122,14 +121,23 @@ impl Assembly {
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
-    /// Skills, and the table of conversations without a session, which all stacks of this assembly share.
+    /// Skills, budgets, and the table of conversations without a session, which all stacks of this assembly share. With the feature `tokens`, tokens
+    /// are counted exactly for models whose vocabulary is public.
     pub fn settings(&self) -> Settings {
-        Settings::default()
+        let settings = Settings::default();
+        #[cfg(feature = "tokens")]
+        let settings = settings.counter(crate::TokensByModel::default());
+        let targets = &self.config.budget;
+        let budget = Budget::default()
+            .max_prompt_tokens(targets.max_prompt_tokens.map(NonZeroUsize::get))
+            .max_anchored_tokens(targets.max_anchored_tokens.map(NonZeroUsize::get));
+        settings
+            .budget(budget)
             .skills(self.skills.clone())
             .sessions(self.sessions.clone())
             .repository_text(self.config.context.repository_text)
             .placement(self.config.context.placement)
-            .cache_marks(self.config.context.cache_marks.then(CacheMinimums::default))
+            .cache_marks(self.config.context.cache_marks)
             .preview_max_chars(self.config.skills.preview_max_chars)
     }
     /// The base prompt: `system_prompt.mode`, `.text`; with the profiles of `prompt_profile`, unless `sections.model_profile` is off.

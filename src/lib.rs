@@ -37,10 +37,14 @@ mod process;
 pub mod sections;
 pub mod sessions;
 pub mod skills;
+#[cfg(feature = "tokens")]
+mod tokens;
 
 pub use assembly::Assembly;
 pub use environment::{Environment, Workspace};
 pub use sessions::RecentSessions;
+#[cfg(feature = "tokens")]
+pub use tokens::{ExactTokens, TokensByModel};
 
 /// The code in README compiles and is true.
 #[cfg(doctest)]

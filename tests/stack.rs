@@ -4,6 +4,7 @@ mod place;
 
 mod stack {
     mod activation;
+    mod budget;
     mod every_key;
     mod git;
     #[cfg(unix)]

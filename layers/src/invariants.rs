@@ -20,7 +20,7 @@
 //! ```
 
 use crate::invariant::{Asked, CatalogSource, ChooseInvariants, Chosen, Document, DocumentSource, GuidanceText, InvariantCatalog, bounded};
-use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, Source, Text, Tier, Trust, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, SheddingRank, Source, Text, Tier, Trust, Turn, impl_tower_layer};
 use crate::text::{Block, Limit};
 use std::fmt;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn whole(tag: &str, document: &Document) -> Block {
 
 fn fragment(id: &'static str, path: &str, text: impl Text + 'static, limit: Limit) -> Fragment {
     let source = if path.is_empty() { Source::Host } else { Source::file(path) };
-    Fragment::new(id, text).limit(limit).trust(Trust::Repository).source(source)
+    Fragment::new(id, text).limit(limit).shedding(SheddingRank::INVARIANTS).trust(Trust::Repository).source(source)
 }
 
 impl_tower_layer!(InvariantsLayer);

@@ -1,6 +1,6 @@
 //! Sections: named facts about the machine, the repository and the host, each of which can be switched off.
 
-use crate::prompt::{Contribute, Fragment, FragmentId, Prompt, Source, Tier, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Fragment, FragmentId, Prompt, Shedding, Source, Tier, Turn, impl_tower_layer};
 use crate::text::{Block, Limit};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -91,17 +91,23 @@ pub struct TextSection {
     tier: Tier,
     body: String,
     limit: Limit,
+    shedding: Option<Shedding>,
     source: Source,
 }
 
 impl TextSection {
     /// An empty text is absent.
     pub fn new(name: impl Into<String>, tier: Tier, body: impl Into<String>) -> Self {
-        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, source: Source::Host }
+        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, shedding: None, source: Source::Host }
     }
     /// At most so much of it.
     pub fn limit(mut self, limit: Limit) -> Self {
         self.limit = limit;
+        self
+    }
+    /// Says less where the budget of a session's start is short: see [`Fragment::shedding`].
+    pub fn shedding(mut self, shedding: impl Into<Shedding>) -> Self {
+        self.shedding = Some(shedding.into());
         self
     }
     /// Where it came from.
@@ -119,6 +125,9 @@ impl Section for TextSection {
         if self.body.trim().is_empty() {
             return prompt.gone(self.name.clone());
         }
-        prompt.add(self.tier, || fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone()));
+        prompt.add(self.tier, || {
+            let fragment = fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone());
+            self.shedding.map_or(fragment.clone(), |shedding| fragment.shedding(shedding))
+        });
     }
 }

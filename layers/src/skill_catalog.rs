@@ -1,6 +1,6 @@
 //! The catalog: the metadata of the skills that the model may load.
 
-use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, SheddingRank, Source, Tier, Trust, Turn, impl_tower_layer};
 use crate::skill::{Catalog, CatalogOptions, Skills};
 use crate::text::{Limit, escape};
 use std::fmt;
@@ -76,7 +76,9 @@ impl Contribute for SkillCatalogLayer {
         let (Some(catalog), found) = self.catalog(&turn.skills) else { return prompt.gone(SKILL_CATALOG) };
         found.iter().for_each(|diagnostic| prompt.diagnose(diagnostic.clone()));
         let limit = self.options.max_bytes.map_or(Limit::None, |max| Limit::Bytes(max.get()));
-        prompt.add(Tier::Session, || Fragment::new(SKILL_CATALOG, catalog).limit(limit).trust(Trust::Skill).source(Source::Skills));
+        prompt.add(Tier::Session, || {
+            Fragment::new(SKILL_CATALOG, catalog).limit(limit).shedding(SheddingRank::CATALOG).trust(Trust::Skill).source(Source::Skills)
+        });
     }
 }
 

@@ -4,6 +4,8 @@ mod common;
 
 #[path = "claims/branches.rs"]
 mod branches;
+#[path = "claims/budget.rs"]
+mod budget;
 #[path = "claims/cache.rs"]
 mod cache;
 #[path = "claims/foreign.rs"]

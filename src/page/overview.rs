@@ -54,6 +54,10 @@ pub(super) fn header(page: &mut Markup, manifest: &Manifest, layers: &Layers<'_>
         page.raw("<div title=\"Of our tokens, those in the unchanged beginning of the request: a cache can serve them\"><dt>as sent before</dt><dd>");
         page.number(foreseen.kept_tokens).raw(" <span>of ").number(manifest.tokens()).raw("</span></dd></div>\n");
     }
+    if let Some(budget) = &manifest.budget {
+        page.raw("<div title=\"").raw(budget.kind.key()).raw("\"><dt>budget</dt><dd>").number(budget.after);
+        page.raw(" <span>of ").number(budget.limit).raw(", ").number(budget.before).raw(" without it</span></dd></div>\n");
+    }
     if let Some(hash) = manifest.system_hash {
         let hash = hash.to_string();
         page.raw("<div title=\"").raw(&hash).raw("\"><dt>system prompt</dt><dd><code>").text(hash.get(..12).unwrap_or(&hash));
@@ -139,7 +143,8 @@ pub(super) fn findings(page: &mut Markup, manifest: &Manifest) {
 fn cut(page: &mut Markup, manifest: &Manifest) {
     let is_cut = |limit: Option<crate::layers::LimitOutcome>| limit.is_some_and(|limit| limit.cut);
     let cut = || manifest.fragments().enumerate().filter(|(_, (_, fragment))| is_cut(fragment.limit));
-    if cut().next().is_none() && manifest.cut_outputs.is_empty() && manifest.described_tools.is_empty() {
+    let gone = || manifest.budget.iter().flat_map(|budget| &budget.shed).filter(|shed| shed.after == 0);
+    if cut().next().is_none() && gone().next().is_none() && manifest.cut_outputs.is_empty() && manifest.described_tools.is_empty() {
         return;
     }
     page.raw("<section class=\"panel\"><h2>What was cut or changed</h2>\n<ul>\n");
@@ -152,6 +157,9 @@ fn cut(page: &mut Markup, manifest: &Manifest) {
             page.raw("; ").text(&counted(limit.items_left_out, "item")).raw(" left out");
         }
         page.raw("</li>\n");
+    }
+    for shed in gone() {
+        page.raw("<li><code>").text(&shed.id).raw("</code>: all of ").text(&counted(shed.before, "token")).raw(", for the budget</li>\n");
     }
     for CutOutput { message, what, chars, limit, .. } in &manifest.cut_outputs {
         page.raw(if *what == CutText::Arguments { "<li>Arguments of a call in message " } else { "<li>A tool result in message " })

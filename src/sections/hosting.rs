@@ -3,7 +3,7 @@
 use crate::Environment;
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::files;
-use crate::layers::{Diagnostic, Entry, Prompt, Section, Tier, Turn, sections};
+use crate::layers::{Diagnostic, Entry, Fragment, Prompt, Section, SheddingRank, Tier, Turn, sections};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -116,17 +116,21 @@ impl Section for HostingEnvironment {
     }
     fn add(&self, _: &Turn, prompt: &mut Prompt) {
         if let Some(text) = self.known.get() {
-            return prompt.add(Tier::Session, || sections::fragment(NAME, text));
+            return prompt.add(Tier::Session, || fragment(text));
         }
         prompt.add_later(Tier::Session, || {
             let section = self.clone();
             let looked_up = off_the_executor_within(FILE_DEADLINE, move || section.known.get_or_init(|| section.text()).clone());
             async move {
                 let late = || Diagnostic::warning("probe-failed", "what this machine is could not be looked up in time").into();
-                [looked_up.await.map_or_else(late, |text| Entry::from(sections::fragment(NAME, &text)))]
+                [looked_up.await.map_or_else(late, |text| Entry::from(fragment(&text)))]
             }
         });
     }
+}
+
+fn fragment(text: &str) -> Fragment {
+    sections::fragment(NAME, text).shedding(SheddingRank::MACHINE)
 }
 
 #[cfg(test)]

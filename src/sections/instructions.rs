@@ -4,7 +4,7 @@ use crate::Workspace;
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::files::{self, FileText};
 use crate::layers::text::{Block, Limit};
-use crate::layers::{Diagnostic, Entry, Fragment, FragmentId, Prompt, Section, Source, Tier, Trust, Turn, sections};
+use crate::layers::{Diagnostic, Entry, Fragment, FragmentId, Prompt, Section, SheddingRank, Source, Tier, Trust, Turn, sections};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,11 @@ impl RepositoryContext {
         }
         let all = files.iter().map(|file| id(&file.name)).chain(unread).collect();
         let limits = self.limits(&files);
-        entries.extend(files.iter().zip(limits).map(|(file, limit)| fragment(file).limit(limit).into()));
+        let nearest = files.len().saturating_sub(1);
+        entries.extend(files.iter().zip(limits).enumerate().map(|(n, (file, limit))| {
+            let fragment = fragment(file).limit(limit);
+            if n < nearest { fragment.shedding(SheddingRank::INSTRUCTIONS).into() } else { fragment.into() }
+        }));
         entries.push(Entry::Only { prefix: INSTRUCTIONS.into(), ids: all });
         entries
     }

@@ -2,7 +2,7 @@
 
 use super::{bounded, is_looked_up_in};
 use crate::blocking::off_the_executor_within;
-use crate::layers::{Diagnostic, Entry, Prompt, Section, Tier, Turn, sections};
+use crate::layers::{Diagnostic, Entry, Prompt, Section, SheddingRank, Tier, Turn, sections};
 use crate::process::{self, ProcessError, Surroundings};
 use crate::{Environment, Workspace};
 use std::sync::mpsc;
@@ -82,7 +82,7 @@ impl ToolchainContext {
         }
         entries.push(match &*lines {
             [] => Entry::Gone(NAME.into()),
-            lines => sections::fragment(NAME, &lines.join("\n")).into(),
+            lines => sections::fragment(NAME, &lines.join("\n")).shedding(SheddingRank::MACHINE).into(),
         });
         entries
     }

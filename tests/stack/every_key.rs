@@ -65,6 +65,7 @@ const ROWS: &[Row] = &[
     row("context.placement", "context.placement = 'front'", &["</skill>\n\n<context origin=\"host\">"], &[]),
     row("context.cache_marks", "context.cache_marks = false", &[], &["prompt_cache_key"]),
     row("context.repository_text", "context.repository_text = 'context'", &["<context origin=\"repository\">\n<repository_invariants"], &[]),
+    row("budget.max_prompt_tokens", "budget.max_prompt_tokens = 900", &["what the budget leaves it"], &["Invariant 39.", "Plain skill for plain things."]),
     row("invariants.enabled", "invariants.enabled = false", &[], &["<repository_invariants"]),
     Row { message: ON_INVARIANTS, ..row("invariants.mode", "invariants.mode = 'relevant'", &["<relevant_invariants"], &["<repository_invariants"]) },
     Row { ground: RELEVANT, message: ON_INVARIANTS, ..row("invariants.max_selected", "invariants.max_selected = 1", &[], &["* Invariant 1."]) },
@@ -109,8 +110,10 @@ const RELEVANT: &str = "invariants.mode = 'relevant'";
 const ON_INVARIANTS: &str = "Is this against invariant 1 or invariant 17?";
 
 /// Its effect is none on one request: which conversations are known is tested where the table is.
-/// Of bundled files it bounds what is read, which the host asks for. Previews stand in a session's log.
-const ELSEWHERE: [&str; 3] = ["context.unnamed_sessions", "skills.max_resource_bytes", "skills.preview_max_chars"];
+/// Of bundled files it bounds what is read, which the host asks for. Previews stand in a session's log. What stands at anchors is held to its budget
+/// where a session is compacted.
+const ELSEWHERE: [&str; 4] =
+    ["context.unnamed_sessions", "skills.max_resource_bytes", "skills.preview_max_chars", "budget.max_anchored_tokens"];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";

@@ -71,6 +71,11 @@ impl Talk {
         self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": "a\nb"}));
         self.send()
     }
+    /// These messages are the history now; what is sent of them extends nothing.
+    pub(super) fn compact(&mut self, messages: Vec<Value>) {
+        self.messages = messages;
+        self.sent.clear();
+    }
     pub(super) fn send(&mut self) -> Said {
         let report = Report::default();
         let context = Context::default().session(self.session.clone()).report(report.clone());

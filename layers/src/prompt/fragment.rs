@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Diagnostic, Lines};
+use super::{Diagnostic, Lines, Shedding};
 
 /// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
 pub type FragmentId = Cow<'static, str>;
@@ -127,6 +127,11 @@ pub trait Text: Send + Sync {
         let _ = said;
         Some(self.fit(room))
     }
+
+    /// The least that is to be said of it where a budget is short. Unless told otherwise nothing: it may go whole.
+    fn least(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
 }
 
 impl<T: Text + ?Sized> Text for Arc<T> {
@@ -136,6 +141,9 @@ impl<T: Text + ?Sized> Text for Arc<T> {
     fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
         (**self).since(said, room)
     }
+    fn least(&self) -> Cow<'_, str> {
+        (**self).least()
+    }
 }
 impl<T: Text + ?Sized> Text for &'static T {
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
@@ -143,6 +151,9 @@ impl<T: Text + ?Sized> Text for &'static T {
     }
     fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
         (**self).since(said, room)
+    }
+    fn least(&self) -> Cow<'_, str> {
+        (**self).least()
     }
 }
 
@@ -161,6 +172,8 @@ pub struct Fragment {
     pub(crate) limit: Limit,
     /// Bytes of all skills' bodies in a branch together.
     pub(crate) pool: Option<usize>,
+    /// `None`: it never sheds.
+    pub(crate) shedding: Option<Shedding>,
     pub(crate) trust: Trust,
     pub(crate) source: Source,
     pub(crate) effect: Option<Effect>,
@@ -187,6 +200,7 @@ impl Fragment {
             text: Arc::new(text),
             limit: Limit::None,
             pool: None,
+            shedding: None,
             trust: Trust::Host,
             source: Source::Host,
             effect: None,
@@ -203,6 +217,19 @@ impl Fragment {
     /// A skill's body shares so many bytes with those that stand in its branch, and with those that are said with it.
     pub(crate) fn pool(mut self, bytes: Option<usize>) -> Self {
         self.pool = bytes;
+        self
+    }
+    /// Says less where the budget of a session's start is short ([`Budget`](super::Budget)). One that states nothing never does.
+    ///
+    /// ```
+    /// use tower_prompt_layers::{Fragment, Shedding, SheddingRank};
+    ///
+    /// let glossary = Fragment::new("glossary", "A long glossary.").shedding(SheddingRank::OWN);
+    /// let summary = Fragment::new("summary", "A summary.").shedding(Shedding::at(SheddingRank::new(610)).floor(50));
+    /// # let _ = (glossary, summary);
+    /// ```
+    pub fn shedding(mut self, shedding: impl Into<Shedding>) -> Self {
+        self.shedding = Some(shedding.into());
         self
     }
     /// Whose words these are.

@@ -5,6 +5,7 @@
 //! in every later request.
 
 mod add;
+mod budget;
 mod diagnostic;
 mod fragment;
 mod lines;
@@ -18,12 +19,14 @@ mod turn;
 
 pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
+pub use budget::{Budget, Shedding, SheddingRank};
 pub use diagnostic::{Diagnostic, Severity};
 pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
 pub use lines::Lines;
 pub use manifest::{
-    CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, CutText, Event, FirstChange, Foreseen, FragmentChange, FragmentFate,
-    LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report, Total, Usage,
+    BudgetKind, BudgetOutcome, CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, CutText, Event, FirstChange, Foreseen,
+    FragmentChange, FragmentFate, LimitKind, LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report,
+    ShedFragment, Total, Usage,
 };
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};

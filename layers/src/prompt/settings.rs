@@ -2,10 +2,10 @@
 
 use super::manifest::Manifest;
 use super::session::Session;
-use super::{Context, Tier};
+use super::{Budget, Context, Tier};
 use crate::skill::{SkillRegistry, Skills};
 use crate::text::{EstimatedTokens, TokenCounter};
-use crate::wire::{CacheMinimums, Conversation};
+use crate::wire::{Conversation, ModelTable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -66,8 +66,9 @@ pub struct Settings {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) repository_text: RepositoryText,
     pub(crate) placement: TextPlacement,
-    /// `None`: no marks.
-    pub(crate) cache_minimums: Option<Arc<CacheMinimums>>,
+    pub(crate) marks_caches: bool,
+    pub(crate) models: Arc<ModelTable>,
+    pub(crate) budget: Budget,
     pub(crate) context: Context,
     pub(crate) is_per_call: bool,
     pub(crate) preview_max_chars: usize,
@@ -83,7 +84,9 @@ impl Default for Settings {
             counter: Arc::new(EstimatedTokens),
             repository_text: RepositoryText::default(),
             placement: TextPlacement::default(),
-            cache_minimums: Some(Arc::default()),
+            marks_caches: true,
+            models: Arc::default(),
+            budget: Budget::default(),
             context: Context::default(),
             is_per_call: false,
             preview_max_chars: 2000,
@@ -103,7 +106,7 @@ impl Settings {
         self.sessions = Some(Arc::new(sessions));
         self
     }
-    /// Counts tokens with this counter.
+    /// Counts tokens with this counter, or with the one that it has for the model of a request.
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counter = Arc::new(counter);
         self
@@ -118,9 +121,19 @@ impl Settings {
         self.preview_max_chars = max.get();
         self
     }
-    /// Tells providers which prefixes are worth keeping, where models keep them from so many tokens on (`context.cache_marks`); `None` tells nothing.
-    pub fn cache_marks(mut self, minimums: Option<CacheMinimums>) -> Self {
-        self.cache_minimums = minimums.map(Arc::new);
+    /// Tells providers which prefixes are worth keeping (`context.cache_marks`); on unless told otherwise.
+    pub fn cache_marks(mut self, is_on: bool) -> Self {
+        self.marks_caches = is_on;
+        self
+    }
+    /// Knows this of models: what they read, and from how many tokens on a prefix is kept.
+    pub fn models(mut self, models: ModelTable) -> Self {
+        self.models = Arc::new(models);
+        self
+    }
+    /// Holds what is added to these targets (`budget.max_prompt_tokens`, `budget.max_anchored_tokens`).
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
         self
     }
     /// Where text stands that comes or changes behind a session's start.
@@ -137,6 +150,11 @@ impl Settings {
     pub fn on_manifest(mut self, observer: impl Fn(&Manifest) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
+    }
+
+    /// Of the tokens of this model.
+    pub(crate) fn counter_of(&self, model: Option<&str>) -> &dyn TokenCounter {
+        model.and_then(|model| self.counter.of_model(model)).unwrap_or(&*self.counter)
     }
 
     /// A stack that many callers share recognises a conversation only among those of its own caller.

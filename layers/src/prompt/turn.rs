@@ -196,6 +196,10 @@ impl Turn {
     pub fn provider(&self) -> Option<&str> {
         self.context.host.provider.as_deref().or(self.conversation.provider)
     }
+    /// The model: as the host says, else as the request names it.
+    pub fn model(&self) -> Option<&str> {
+        self.context.host.model.as_deref().or(self.conversation.model.as_deref())
+    }
     /// Whether this skill is in force.
     pub fn is_active(&self, id: &str) -> bool {
         self.active.iter().any(|skill| skill.id.as_str() == id)

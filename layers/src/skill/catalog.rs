@@ -253,6 +253,11 @@ impl Text for Catalog {
         Fitted::cut(shortened.or_else(|| all(Detail::Sources)).or_else(|| all(Detail::Name)).unwrap_or(ids))
     }
 
+    /// Ids, names and where to read them, of all skills.
+    fn least(&self) -> Cow<'_, str> {
+        self.render(Detail::Name, |_| true, 0).into()
+    }
+
     /// The skills that are new or described anew. Where skills only went there is nothing to say.
     fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
         let changed: Vec<Listed> = self.changed(said).cloned().collect();

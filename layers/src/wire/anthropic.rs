@@ -6,6 +6,7 @@
 //! | text at a user message | a text block behind its content |
 //! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
 
+use super::cache;
 use super::json::{self, PartKind, Parts};
 use super::tool_output::result_chars;
 use super::{Conversation, Edits, GAP, Role, Spot, SystemEdit, Wire};
@@ -83,6 +84,7 @@ impl Wire<Value> for Anthropic {
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
         let system = json::system(request.get("system"));
         let mut conversation = Conversation { model: json::model(request), system, tools, ..Conversation::default() };
+        conversation.unmarked_bytes = cache::unmarked_bytes(request);
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
             if json::text(message, "role") == "assistant" {

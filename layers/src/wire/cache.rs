@@ -10,53 +10,7 @@ use serde_json::{Value, json};
 const LOOK_BACK: usize = 20;
 
 /// Bytes that make a token at least: what may be under a minimum is taken to be.
-const BYTES_A_TOKEN: usize = 4;
-
-/// What is known of models, by how their names begin: the longest beginning counts. A host extends it.
-///
-/// ```
-/// use tower_prompt_layers::wire::CacheMinimums;
-///
-/// let minimums = CacheMinimums::default().with("claude-next", 512);
-/// assert_eq!(minimums.of(Some("claude-next-2")), 512);
-/// assert_eq!(minimums.of(None), 4096);
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CacheMinimums(Vec<(String, usize)>);
-
-/// Shorter prefixes are not kept: the most that any model asks for, where a model is not known.
-const CAUTIOUS: usize = 4096;
-
-impl Default for CacheMinimums {
-    /// Of the models that are known here.
-    fn default() -> Self {
-        let known = [
-            ("claude-3-haiku", 2048),
-            ("claude-3-5-haiku", 2048),
-            ("claude-3-5-sonnet", 1024),
-            ("claude-3-7-sonnet", 1024),
-            ("claude-3-opus", 1024),
-            ("claude-opus-4-0", 1024),
-            ("claude-opus-4-1", 1024),
-            ("claude-opus-4-2025", 1024),
-            ("claude-sonnet-4", 1024),
-        ];
-        Self(known.map(|(model, minimum)| (model.to_owned(), minimum)).into())
-    }
-}
-
-impl CacheMinimums {
-    /// With models whose names begin so, which keep prefixes from so many tokens on.
-    pub fn with(mut self, model: impl Into<String>, tokens: usize) -> Self {
-        self.0.push((model.into(), tokens));
-        self
-    }
-    /// Of a model, the row that was added last among those of the longest beginning.
-    pub fn of(&self, model: Option<&str>) -> usize {
-        let fits = self.0.iter().filter(|(name, _)| model.is_some_and(|model| model.starts_with(&**name)));
-        fits.max_by_key(|(name, _)| name.len()).map_or(CAUTIOUS, |(_, minimum)| *minimum)
-    }
-}
+pub(crate) const BYTES_A_TOKEN: usize = 4;
 
 /// How a request is marked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -186,6 +140,12 @@ fn unmark(request: &mut Value) {
     for message in request.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
         unmark(message.get_mut("content"));
     }
+}
+
+/// Of tools and system text; `None` where the request is marked.
+pub(super) fn unmarked_bytes(request: &Value) -> Option<usize> {
+    let ahead = || ["tools", "system"].map(|field| request.get(field).map_or(0, bytes)).iter().sum();
+    (!is_marked_by_the_caller(request, |_| false)).then(ahead)
 }
 
 fn is_marked_by_the_caller(request: &Value, ours: impl Fn(&str) -> bool) -> bool {

@@ -119,6 +119,8 @@ pub struct Conversation {
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.
     pub tools: Vec<String>,
+    /// Bytes of tools and of the caller's system text, in a format whose prefixes are marked for a cache, and where the caller marks none.
+    pub unmarked_bytes: Option<usize>,
     /// The provider, as hosts name it, where no other speaks this format.
     pub provider: Option<&'static str>,
 }

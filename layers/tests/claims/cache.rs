@@ -2,13 +2,13 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
-use tower_prompt_layers::wire::{Anthropic, CacheMinimums, Format, OpenAiChat, OpenAiResponses, Wire};
+use tower_prompt_layers::wire::{Anthropic, Format, ModelFacts, ModelTable, OpenAiChat, OpenAiResponses, Wire};
 use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Session, Settings, Tier, Turn};
 
 /// A base, a fact of the session, a clock; a model that keeps prefixes from the first token on.
 fn stack<W: Wire<Value>>(wire: W, minimum: usize) -> PromptStack<W> {
     let fact = |_: &Turn, prompt: &mut Prompt| prompt.add(Tier::Session, || Fragment::new("fact", "FACT"));
-    let settings = Settings::default().cache_marks(Some(CacheMinimums::default().with("m", minimum)));
+    let settings = Settings::default().models(ModelTable::default().with("m", ModelFacts::default().with_cache_minimum(minimum)));
     PromptStack::new(wire, settings).with(base()).with(fact).with(clock("1"))
 }
 
@@ -108,7 +108,7 @@ async fn short_prefixes_are_not_marked_and_nothing_is_where_marks_are_off() {
     let long = "word ".repeat(1000);
     let sent = stack(Anthropic, 1000).assemble(json!({"model": "m", "messages": [user(&*long)]}), context(&Session::new())).await;
     assert_eq!(marked(&sent), [ours("1")], "the system prompt alone is too short");
-    let off = PromptStack::new(Anthropic, Settings::default().cache_marks(None)).with(base()).with(clock("1"));
+    let off = PromptStack::new(Anthropic, Settings::default().cache_marks(false)).with(base()).with(clock("1"));
     assert!(marked(&off.assemble(json!({"model": "m", "messages": [user(&*long)]}), context(&Session::new())).await).is_empty());
 }
 

@@ -43,6 +43,13 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     }
     let tiers: Vec<String> = manifest.tokens_by_tier().into_iter().map(|(of, tokens)| format!("{} {tokens}", tier(of))).collect();
     out.push_str(&format!("\n{BOLD}About {all} tokens{BOLD:#} in {} fragments: {}.\n", manifest.fragments().count(), tiers.join(", ")));
+    if let Some(budget) = &manifest.budget {
+        let told = format!("Budget: {} of {} tokens, {} without it", budget.after, budget.limit, budget.before);
+        let told = if budget.after > budget.limit { format!("{YELLOW}{told}{YELLOW:#}") } else { told };
+        let shed: Vec<String> =
+            budget.shed.iter().map(|shed| format!("{} {} of {}", printable(&shed.id), shed.after, shed.before)).collect();
+        out.push_str(&if shed.is_empty() { format!("{told}.\n") } else { format!("{told}; shed: {}.\n", shed.join(", ")) });
+    }
     if !manifest.described_tools.is_empty() {
         let tools: Vec<String> = manifest.described_tools.iter().map(|tool| printable(tool)).collect();
         out.push_str(&format!("Descriptions changed of the tools {}.\n", tools.join(", ")));

@@ -4,7 +4,7 @@ use super::command::MAX_OUTPUT;
 use super::head::Head;
 use super::probe::{Answer, Probe, is_news};
 use crate::layers::text::{Block, Edge, Fitted, Limit, Room, escape};
-use crate::layers::{Entry, Fragment, Prompt, Section, Source, Text, Tier, Trust, Turn};
+use crate::layers::{Entry, Fragment, Prompt, Section, SheddingRank, Source, Text, Tier, Trust, Turn};
 use crate::sections::bounded;
 use crate::{Environment, Workspace};
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ impl Section for DynamicRepositoryContext {
         let (workspace, max_chars) = (self.workspace.clone(), self.max_chars.get());
         let fragment = move |status: Status| {
             let limit = Limit::Chars(status.frame_chars() + max_chars);
-            Entry::from(Fragment::new(NAME, status).limit(limit).trust(Trust::Repository).source(Source::Probe))
+            Entry::from(Fragment::new(NAME, status).limit(limit).shedding(SheddingRank::GIT).trust(Trust::Repository).source(Source::Probe))
         };
         prompt.add_later(Tier::Turn, || async move {
             let looked = probe.looked().await;

@@ -1,5 +1,6 @@
 //! What was sent, fragment by fragment.
 
+mod budget;
 mod diff;
 mod hash;
 mod prefix;
@@ -9,11 +10,12 @@ mod report;
 use super::fragment::Tier;
 use super::{Diagnostic, Round};
 use crate::skill::{ExecutionOptions, SkillActivationMode, SkillId};
+pub use budget::{BudgetKind, BudgetOutcome, ShedFragment};
 pub use diff::{FragmentChange, FragmentFate, ManifestDiff};
 pub use hash::ContentHash;
 pub(crate) use prefix::Prefix;
 pub use prefix::{CallersMessage, CallersPart, CallersPlace, FirstChange, Foreseen};
-pub use rendered::{LimitOutcome, Placement, RenderedFragment, RenderedText};
+pub use rendered::{LimitKind, LimitOutcome, Placement, RenderedFragment, RenderedText};
 pub use report::{Report, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,6 +79,9 @@ pub struct Manifest {
     pub settled: bool,
     /// Tokens and the like, by tier.
     pub totals: BTreeMap<Tier, Total>,
+    /// What the budget of this round did, where one is set: at a session's start, and where it was compacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetOutcome>,
     /// Of our system prompt; `None` where there is none.
     pub system_hash: Option<ContentHash>,
     /// Our texts in the order in which they stand.

@@ -16,9 +16,24 @@ pub enum Placement {
     BehindMessage(usize),
 }
 
+/// Whose limit it is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// The fragment's own.
+    #[default]
+    Own,
+    /// What the budget left it.
+    Budget,
+}
+
 /// A limit that a fragment was held to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LimitOutcome {
+    /// Whose it is.
+    #[serde(default)]
+    pub kind: LimitKind,
     /// As configured.
     pub limit: Limit,
     /// The whole text's size in the limit's unit.

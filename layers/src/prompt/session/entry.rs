@@ -26,6 +26,10 @@ impl Value {
     pub(super) fn with(self, state: &mut State) -> Self {
         Self { text: state.intern(&self.text), ..self }
     }
+    /// False where a budget left nothing of it.
+    pub(super) fn was_said(&self) -> bool {
+        self.said_bytes > 0
+    }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
         Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
     }
@@ -41,6 +45,9 @@ pub(crate) struct Told(pub(super) Arc<Values>);
 impl Told {
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id)?.as_ref().map(|value| &*value.text)
+    }
+    pub(super) fn was_said(&self, id: &str) -> bool {
+        self.0.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
     }
     pub(crate) fn bytes(&self, prefix: &str) -> usize {
         let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));

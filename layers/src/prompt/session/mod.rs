@@ -1,5 +1,6 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
+mod budgeted;
 mod entry;
 mod event;
 mod evict;
@@ -19,9 +20,9 @@ pub use event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit,
 pub(crate) use journal::Commit;
 pub use journal::{Appending, EventSink, JournalError, LoadingEvents, ReplayError, SessionJournal};
 pub use key::SessionKey;
-pub(crate) use places::BLOCK_START;
 use places::{Anchor, Place};
 pub use places::{AnchorKey, Opening};
+pub(crate) use places::{BLOCK_END, BLOCK_START};
 use state::State;
 use std::fmt;
 use std::num::NonZeroUsize;

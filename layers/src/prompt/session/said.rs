@@ -3,13 +3,14 @@
 use super::Opened;
 use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
-use super::places::{BLOCK_END, BLOCK_START};
+use super::places::{Anchor, BLOCK_END, BLOCK_START};
 use super::state::State;
+use crate::prompt::budget::Shed;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
-use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment};
+use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
-use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix, shorten};
+use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
 use crate::wire::{Role, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,11 @@ use std::sync::Arc;
 /// What a request says for the first time, as it comes together.
 pub(super) struct Said<'a> {
     pub(super) settings: &'a Settings,
+    /// Of the tokens of this request's model.
+    pub(super) counter: &'a dyn TokenCounter,
+    /// What a budget left of fragments, and what it did in all.
+    pub(super) shed: BTreeMap<FragmentId, Shed>,
+    pub(super) budget: Option<BudgetOutcome>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) events: Vec<Event>,
     pub(super) execution: ExecutionOptions,
@@ -63,27 +69,38 @@ impl Said<'_> {
             self.shares.insert(fragment.id.clone(), Limit::Bytes(0));
         }
     }
-    fn limit(&self, fragment: &Fragment) -> Limit {
+    pub(super) fn limit(&self, fragment: &Fragment) -> Limit {
         self.shares.get(&fragment.id).copied().unwrap_or(fragment.limit)
     }
     fn room(&self, limit: Limit) -> Room<'_> {
-        Room::new(limit, &*self.settings.counter)
+        Room::new(limit, self.counter)
+    }
+    /// As much as its limit holds, or what a budget left of it.
+    fn fit<'f>(&self, fragment: &'f Fragment) -> Fitted<'f> {
+        match self.shed.get(&fragment.id) {
+            Some(shed) => shed.fitted.clone(),
+            None => fragment.text.fit(&self.room(self.limit(fragment))),
+        }
+    }
+    /// At the session's start.
+    pub(super) fn stands_in_system(&self, fragment: &Fragment, turn: &Turn) -> bool {
+        let in_context = fragment.trust == Trust::Repository && self.settings.repository_text == RepositoryText::Context;
+        fragment.tier <= Tier::Session && !in_context && !turn.conversation.system_is_held
     }
 
     pub(super) fn system(&mut self, state: &mut State, entries: &[Entry], fragments: &[&Fragment], turn: &Turn) -> System {
-        let in_context = |f: &Fragment| f.trust == Trust::Repository && self.settings.repository_text == RepositoryText::Context;
-        let mut first: Vec<&Fragment> = fragments.iter().copied().filter(|f| f.tier <= Tier::Session && !in_context(f)).collect();
-        if turn.conversation.system_is_held {
-            first.clear();
-        }
+        let mut first: Vec<&Fragment> = fragments.iter().copied().filter(|f| self.stands_in_system(f, turn)).collect();
         first.sort_by_key(|f| f.tier);
         self.share_out(&first, &Told::default());
         let (mut text, mut rendered, mut values) = (String::new(), Vec::new(), Values::new());
         let mut stable = 0;
         for fragment in first {
             let value = fragment.value();
-            let fitted = fragment.text.fit(&self.room(self.limit(fragment)));
-            let Some(piece) = self.piece(fragment, &value, fitted) else { continue };
+            let fitted = self.fit(fragment);
+            let Some(piece) = self.piece(fragment, &value, fitted) else {
+                self.leaves_untold(state, fragment, &value, &mut values);
+                continue;
+            };
             if !text.is_empty() {
                 text.push_str(GAP);
             }
@@ -135,7 +152,7 @@ impl Said<'_> {
             kept.retain(|f| f.id != ACTIVE_SKILLS);
         }
         let fragments = &*kept;
-        let parent = state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)));
+        let parent = parent(state, opened);
         let mut active = crate::skill::ActiveSkills::default();
         active.merge(&turn.active);
         if parent != opened.held {
@@ -199,15 +216,18 @@ impl Said<'_> {
             if fragment.is_fixed && before.is_some_and(|before| before.base == state.base) {
                 continue;
             }
-            let room = self.room(self.limit(fragment));
-            // What a rebase took away is no ground to tell a change against.
-            let fitted = match before.filter(|before| before.base == state.base) {
-                Some(before) => fragment.text.since(&before.text, &room),
-                None => Some(fragment.text.fit(&room)),
+            // What a rebase took away, or a budget kept from being said, is no ground to tell a change against.
+            let ground = before.filter(|before| before.base == state.base && before.was_said() && !self.shed.contains_key(&fragment.id));
+            let fitted = match ground {
+                Some(before) => fragment.text.since(&before.text, &self.room(self.limit(fragment))),
+                None => Some(self.fit(fragment)),
             };
             // What isn't said isn't told: the older value stays the one to compare with.
             let Some(fitted) = fitted else { continue };
-            let Some(piece) = self.piece(fragment, &value, fitted) else { continue };
+            let Some(piece) = self.piece(fragment, &value, fitted) else {
+                self.leaves_untold(state, fragment, &value, values);
+                continue;
+            };
             self.takes_effect(fragment, turn);
             values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
             self.loads(&piece);
@@ -219,7 +239,8 @@ impl Said<'_> {
     /// `None` where nothing of it fits, which is diagnosed.
     fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
         let Fitted { mut text, mut is_cut, items_left_out } = fitted;
-        let limit = self.limit(fragment);
+        let shed = self.shed.get(&fragment.id);
+        let limit = shed.map_or_else(|| self.limit(fragment), |shed| Limit::Tokens(shed.room));
         // A text of a host's own may be wrong about its room: the limit holds all the same.
         if !self.room(limit).holds(&text) {
             text = Cow::Owned(prefix(&text, &self.room(limit)).to_owned());
@@ -227,18 +248,27 @@ impl Said<'_> {
         }
         let outcome = limit.amount().map(|_| {
             let room = self.room(limit);
-            LimitOutcome { limit, before: room.size(value), after: room.size(&text), cut: is_cut, items_left_out }
+            let kind = if shed.is_some() { LimitKind::Budget } else { LimitKind::Own };
+            LimitOutcome { kind, limit, before: room.size(value), after: room.size(&text), cut: is_cut, items_left_out }
         });
         if is_cut {
             let what = if text.is_empty() { "left out" } else { "cut" };
-            let message = format!("`{}` was {what}: {} bytes, and its limit is {limit}", fragment.id, value.len());
-            self.diagnostics.push(Diagnostic::warning("limit", message));
+            let (code, of) = if shed.is_some() { ("budget", "what the budget leaves it") } else { ("limit", "its limit") };
+            let message = format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, value.len());
+            self.diagnostics.push(Diagnostic::warning(code, message));
         }
         if text.is_empty() {
             self.refused.insert(fragment.id.clone());
             return None;
         }
         Some(Piece { text, fragment, limit: outcome })
+    }
+
+    /// What a budget left nothing of counts as told: it is no news in the next turn.
+    fn leaves_untold(&self, state: &mut State, fragment: &Fragment, value: &str, values: &mut Values) {
+        if self.shed.contains_key(&fragment.id) {
+            values.insert(fragment.id.clone(), Some(Value::told(state, value, "")));
+        }
     }
 
     /// What the session's log tells of it, beside what is anchored.
@@ -322,7 +352,7 @@ impl Said<'_> {
             offset,
             bytes: text.len(),
             chars: text.chars().count(),
-            tokens: self.settings.counter.count(text),
+            tokens: self.counter.count(text),
             hash: ContentHash::of(text),
             limit: *limit,
         }
@@ -335,6 +365,11 @@ impl Said<'_> {
             self.diagnostics.push(Diagnostic::note("look-alike", message));
         }
     }
+}
+
+/// What a new entry goes on from.
+pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
+    state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
 }
 
 /// The first layer's.
@@ -354,7 +389,7 @@ fn gone(entries: &[Entry], fragments: &[&Fragment], told: &Told, told_before: &T
     let mut gone = BTreeSet::new();
     let stands = |id: &str| {
         // The layer that says so cannot know what was told, or came into force, since the request was opened.
-        let is_told = told.get(id).is_some_and(|value| told_before.get(id) == Some(value));
+        let is_told = told.get(id).is_some_and(|value| told_before.get(id) == Some(value)) && told.was_said(id);
         let in_force = id.strip_prefix(ACTIVE_SKILL).is_some_and(|skill| entry.active.contains(skill));
         is_told && !in_force && !entry.values.contains_key(id) && !fragments.iter().any(|f| f.id == id)
     };

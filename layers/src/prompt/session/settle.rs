@@ -1,6 +1,7 @@
 //! Settling: what a request says, against what was told.
 
 use super::Opened;
+use super::budgeted::{told_of_short_prefix, told_of_size};
 use super::entry::System;
 use super::event::SessionEvent;
 use super::places::Place;
@@ -12,7 +13,7 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, Message, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, Edits, Message, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
     let mut said = Said {
         settings,
+        counter: settings.counter_of(turn.model()),
+        shed: BTreeMap::new(),
+        budget: None,
         diagnostics: Vec::new(),
         events: Vec::new(),
         execution: ExecutionOptions::default(),
@@ -47,8 +51,8 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
     let (described_tools, cut_outputs) = bound_tools(state, turn, entries, &mut edits);
-    if let Some(minimums) = &settings.cache_minimums {
-        edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
+    if settings.marks_caches {
+        edits.cache = Some(cache_marks(state, turn, &opened.places, &settings.models));
     }
     let rewrites = settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some();
     said.diagnostics.extend(rewritten(rewrites, purged));
@@ -71,7 +75,9 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
             texts.insert(0, RenderedText { placement: Placement::System, is_new, follows: None, text, fragments });
         }
     }
-    let Said { diagnostics, events, execution, .. } = said;
+    said.diagnostics.extend(told_of_size(settings, turn, &texts));
+    said.diagnostics.extend(told_of_short_prefix(state, settings, turn));
+    let Said { diagnostics, events, execution, budget, .. } = said;
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
     let caller = callers_part(state, turn, opened.messages, edits.system.as_ref());
@@ -87,6 +93,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         round,
         settled,
         totals,
+        budget,
         system_hash,
         texts,
         described_tools,
@@ -102,11 +109,15 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
 
 /// The session's start, and the request's place. Whether this request settled it.
 fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entry], fragments: &[&Fragment], said: &mut Said<'_>) -> bool {
+    said.hold_budget(state, turn, opened, fragments);
     if !state.has_started() {
         let system = said.system(state, entries, fragments, turn);
         state.start(system);
     }
-    let Some(here) = opened.places.last() else { return false };
+    let Some(here) = opened.places.last() else {
+        said.close_budget(state, turn, opened);
+        return false;
+    };
     let settles = !state.has_entry(here.anchor);
     if settles {
         let entry = said.entry(state, turn, opened, entries, fragments);
@@ -118,6 +129,7 @@ fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entr
             state.happens(event);
         }
     }
+    said.close_budget(state, turn, opened);
     state.note_last(&opened.places);
     if let Some((held, seed)) = turn.conversation.held_by_provider.as_ref().zip(opened.seed) {
         state.note_held(held.name(), seed, here.anchor);
@@ -169,11 +181,10 @@ fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, sys
     }
 }
 
-fn cache_marks(state: &State, turn: &Turn, places: &[Place], minimums: &CacheMinimums) -> CacheMarks {
-    let host = &turn.context.host;
+fn cache_marks(state: &State, turn: &Turn, places: &[Place], models: &ModelTable) -> CacheMarks {
     let ended = places.iter().rev().filter(|place| state.has_entry(place.anchor)).map(|place| place.at);
     CacheMarks {
-        minimum: minimums.of(host.model.as_deref().or(turn.conversation.model.as_deref())),
+        minimum: models.of(turn.model()).cache_minimum(),
         stable: state.system.as_ref().map_or(0, |system| system.stable),
         previous: { ended }.nth(1),
         key: (turn.provider() == Some("openai")).then(|| state.memory.key.public_name()),
