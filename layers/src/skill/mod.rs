@@ -9,6 +9,8 @@ mod context;
 mod id;
 mod matching;
 mod model;
+mod permissions;
+pub mod provider;
 mod snapshot;
 
 pub(crate) use active::ActiveSkills;
@@ -27,4 +29,5 @@ pub use model::{
     ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
     SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
+pub use permissions::{Advice, HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, Suggestion};
 pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};
