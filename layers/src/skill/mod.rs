@@ -26,8 +26,8 @@ pub use id::{InvalidSkillId, SkillId};
 pub(crate) use matching::{Folded, is_unspaced};
 pub use matching::{MAX_MATCHED_BYTES, Matcher, SUGGESTION_THRESHOLD, SkillEvidence, SkillEvidenceKind, SkillMatch, trigger_pattern_fault};
 pub use model::{
-    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
-    SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
+    ExecutionOptions, SkillActivation, SkillDiagnostic, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders,
+    SkillRequirements, SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
 pub use permissions::{Advice, HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, Suggestion};
 pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};

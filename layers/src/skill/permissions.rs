@@ -86,8 +86,8 @@ pub enum SkillAction<'a> {
 /// | the action | the skill lists it | it does not |
 /// | --- | --- | --- |
 /// | `file.read` (Read, Glob, Grep, LS) | allow | warn |
-/// | `file.write` (Write, Edit, MultiEdit, NotebookEdit) | allow | ask |
-/// | `network` (WebFetch, WebSearch) | allow | ask |
+/// | `file.write` (Write, Edit, `MultiEdit`, `NotebookEdit`) | allow | ask |
+/// | `network` (`WebFetch`, `WebSearch`) | allow | ask |
 /// | `shell.execute` (Bash, Shell): one plain command whose first words a pattern names | allow | ask |
 /// | `shell.execute`: any other, or under a hint that names no command | ask | ask |
 /// | `skill.script.execute` | ask | ask |

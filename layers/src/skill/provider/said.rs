@@ -69,7 +69,7 @@ fn summary(said: Value, source: &Arc<SkillSource>) -> Result<(SkillSummary, bool
     // Many languages write what is not there so.
     said.retain(|_, value| !value.is_null());
     said.insert("source".to_owned(), json!({"kind": "plugin", "label": ""}));
-    if !said.get("name").and_then(Value::as_str).is_some_and(|name| !name.trim().is_empty()) {
+    if said.get("name").and_then(Value::as_str).is_none_or(|name| name.trim().is_empty()) {
         let id = said.get("id").cloned().unwrap_or_default();
         said.insert("name".to_owned(), id);
     }

@@ -26,7 +26,7 @@ fn manifest(name: &str) -> SkillManifest {
     let other_fields = [("a".to_owned(), "b".to_owned())].into();
     SkillManifest { summary, other_fields, files: vec!["x.md".into()], more_files: 2, diagnostics: vec![Diagnostic::note("a", "b")] }
 }
-fn read(value: Value) -> AnswerLine {
+fn read(value: &Value) -> AnswerLine {
     read_answer(value.to_string().as_bytes(), &source()).unwrap()
 }
 
@@ -100,7 +100,7 @@ fn what_is_too_large_for_a_line_is_an_error() {
     let request = SkillRequest::Invoke(InvokeSkillRequest::new(id("a")).input(&*body));
     assert_eq!(write_request(1, &request).unwrap_err().code, SkillErrorCode::TooLarge);
     let long = json!({"api": API, "id": 1, "kind": "list", "skills": [], "more": true, "x": "x".repeat(MAX_LIST_LINE_BYTES)});
-    let long = read(long);
+    let long = read(&long);
     assert_eq!((long.answer.unwrap_err().code, long.more), (SkillErrorCode::TooLarge, false));
 }
 
@@ -115,7 +115,7 @@ fn a_skill_needs_an_id_and_a_description_and_says_nothing_that_is_not_its_own_to
         "nothing",
         {"id": "d", "description": 7},
     ]});
-    let Ok(SkillResponse::List(list)) = read(said).answer else { panic!() };
+    let Ok(SkillResponse::List(list)) = read(&said).answer else { panic!() };
     let mut bee = skill("b", "B");
     bee.name = "Bee".into();
     assert_eq!(list.skills, [skill("a", "A"), bee]);
@@ -128,7 +128,7 @@ fn a_skill_needs_an_id_and_a_description_and_says_nothing_that_is_not_its_own_to
 #[test]
 fn many_bad_skills_cost_few_diagnostics() {
     let said = json!({"api": API, "id": 1, "kind": "list", "skills": vec![Value::Null; 5000]});
-    let Ok(SkillResponse::List(list)) = read(said).answer else { panic!() };
+    let Ok(SkillResponse::List(list)) = read(&said).answer else { panic!() };
     assert!(list.diagnostics.len() == 101 && list.diagnostics[100].message.starts_with("4900 more"));
 }
 
@@ -136,7 +136,7 @@ fn many_bad_skills_cost_few_diagnostics() {
 fn what_a_provider_notices_is_told_in_bounded_lines() {
     let said = json!({"api": API, "id": 1, "kind": "context", "body": "b", "first_line": 9, "diagnostics": [
         {"severity": "error", "code": "Not A Code\u{1b}", "message": format!("a\n\u{202e}b {}", "x".repeat(9000)), "path": "p\u{0}"}, 7]});
-    let Ok(SkillResponse::Context(context)) = read(said).answer else { panic!() };
+    let Ok(SkillResponse::Context(context)) = read(&said).answer else { panic!() };
     let [found] = &context.diagnostics[..] else { panic!("{context:?}") };
     assert_eq!((&*found.code, found.path.as_deref(), context.first_line), ("provider-said", Some("p"), None));
     assert!(found.message.starts_with("a b x") && found.message.len() < 600);
@@ -144,17 +144,17 @@ fn what_a_provider_notices_is_told_in_bounded_lines() {
 
 #[test]
 fn another_version_and_an_unknown_kind_are_answered_with_an_error() {
-    let request = |line: Value| read_request(line.to_string().as_bytes()).unwrap();
-    let code = |line| request(line).request.unwrap_err().code;
+    let request = |line: &Value| read_request(line.to_string().as_bytes()).unwrap();
+    let code = |line| request(&line).request.unwrap_err().code;
     assert_eq!(code(json!({"api": "bcode.skill/v2", "id": 1, "kind": "list"})), SkillErrorCode::Version);
     assert_eq!(code(json!({"id": 1, "kind": "list"})), SkillErrorCode::Version);
     assert_eq!(code(json!({"api": API, "id": 1, "kind": "dance"})), SkillErrorCode::Unsupported);
     assert_eq!(code(json!({"api": API, "id": 1})), SkillErrorCode::Unsupported);
     assert_eq!(code(json!({"api": API, "id": 1, "kind": "describe"})), SkillErrorCode::Invalid);
     assert_eq!(code(json!({"api": API, "id": 1, "kind": "describe", "skill": "a/b"})), SkillErrorCode::Invalid);
-    assert_eq!(request(json!({"api": API, "id": 9, "kind": "list", "more": {"to": "come"}})).request, Ok(SkillRequest::List));
+    assert_eq!(request(&json!({"api": API, "id": 9, "kind": "list", "more": {"to": "come"}})).request, Ok(SkillRequest::List));
 
-    let code = |line| read(line).answer.unwrap_err().code;
+    let code = |line| read(&line).answer.unwrap_err().code;
     assert_eq!(code(json!({"api": "bcode.skill/v2", "id": 1, "kind": "list", "skills": []})), SkillErrorCode::Version);
     assert_eq!(code(json!({"api": API, "id": 1, "kind": "dance"})), SkillErrorCode::Invalid);
     assert_eq!(code(json!({"api": API, "id": 1, "kind": "list"})), SkillErrorCode::Invalid);
