@@ -11,6 +11,7 @@ use crate::layers::{
     ActiveSkillsLayer, Budget, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
     SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
+use crate::providers::ProvidedSkills;
 use crate::sections::{
     self, AgentSuffix, CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, GitRevision, HostingEnvironment, Locale,
     RepositoryContext, RuntimeMode, ToolchainContext, WorktreeContext,
@@ -43,6 +44,7 @@ pub struct Assembly {
     environment: Environment,
     workspace: Workspace,
     skills: FolderSkills,
+    provided: Option<ProvidedSkills>,
     sessions: Arc<RecentSessions>,
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
@@ -67,11 +69,27 @@ impl Assembly {
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
         let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
-        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new(), relevant: None }
+        Self {
+            config,
+            environment,
+            workspace,
+            skills,
+            provided: None,
+            sessions,
+            load_by: LoadSkillsBy::default(),
+            tool_names: Vec::new(),
+            relevant: None,
+        }
     }
     /// With the skills of this registry instead.
     pub fn with_skills(mut self, skills: FolderSkills) -> Self {
         self.skills = skills;
+        self
+    }
+    /// Takes the skills of requests from these providers instead, the folders among them where they shall count; from nobody where `skills.enabled` is
+    /// off. [`skills`](Self::skills) are the folders' still.
+    pub fn provided_skills(mut self, skills: ProvidedSkills) -> Self {
+        self.provided = Some(skills).filter(|_| self.config.skills.enabled);
         self
     }
     /// How the model loads a skill; by its own file tool unless told otherwise.
@@ -124,7 +142,10 @@ impl Assembly {
     /// Skills, budgets, and the table of conversations without a session, which all stacks of this assembly share. With the feature `tokens`, tokens
     /// are counted exactly for models whose vocabulary is public.
     pub fn settings(&self) -> Settings {
-        let settings = Settings::default();
+        let settings = match &self.provided {
+            Some(provided) => Settings::default().skills(provided.clone()),
+            None => Settings::default().skills(self.skills.clone()),
+        };
         #[cfg(feature = "tokens")]
         let settings = settings.counter(crate::TokensByModel::default());
         let targets = &self.config.budget;
@@ -133,7 +154,6 @@ impl Assembly {
             .max_anchored_tokens(targets.max_anchored_tokens.map(NonZeroUsize::get));
         settings
             .budget(budget)
-            .skills(self.skills.clone())
             .sessions(self.sessions.clone())
             .repository_text(self.config.context.repository_text)
             .placement(self.config.context.placement)

@@ -34,6 +34,7 @@ pub mod invariants;
 #[cfg(feature = "page")]
 pub mod page;
 mod process;
+pub mod providers;
 pub mod sections;
 pub mod sessions;
 pub mod skills;

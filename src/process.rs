@@ -131,10 +131,31 @@ fn wait(child: &mut Child, ends: Instant) -> Option<ExitStatus> {
 
 /// Kills the program with all that it started.
 fn end(child: &mut Child) {
+    kill(child);
+    let _ = child.wait();
+}
+
+/// Kills the program, which was not waited for yet, with all that it started.
+pub(crate) fn kill(child: &mut Child) {
     #[cfg(unix)]
     let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
     let _ = child.kill();
-    let _ = child.wait();
+}
+
+/// Blocks until the program ended by itself, but not for longer than this. It stays to be waited for, so that its group can still be named.
+pub(crate) fn await_end(child: &Child, ends: Instant) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let mut pause = Duration::from_micros(200);
+        while matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None)) && Instant::now() < ends {
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (child, ends);
 }
 
 #[cfg(all(test, unix))]

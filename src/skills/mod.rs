@@ -55,9 +55,11 @@ mod watch;
 pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
+pub(crate) use registry::configure;
 pub(crate) use roots::resolved;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
 #[cfg(any(feature = "cli", feature = "install"))]
 pub(crate) use unknown::nearest;
+pub(crate) use unknown::unknown;
 #[cfg(feature = "watch")]
 pub use watch::{SkillWatch, Watched};

@@ -278,7 +278,8 @@ fn is_all_known(found: &[Option<(Vec<Find<'_>>, Arc<Place>)>], known: &Known) ->
 }
 
 /// Disables and overrides what the options name, and gives it further trigger patterns: by id, else by a name that one skill alone bears.
-fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
+/// Doing so again changes nothing.
+pub(crate) fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
     if options.disabled.is_empty() && options.overrides.is_empty() && options.patterns.is_empty() {
         return;
     }
@@ -298,7 +299,9 @@ fn configure(skills: &mut [Skill], options: &DiscoveryOptions) {
     let patterns: Vec<(_, &Vec<String>)> = options.patterns.iter().filter_map(|(name, patterns)| Some((bearer(name)?, patterns))).collect();
     for skill in skills {
         if let Some((_, patterns)) = patterns.iter().find(|(id, _)| *id == skill.summary.id) {
-            Arc::make_mut(&mut skill.summary).activation.trigger_patterns.extend_from_slice(patterns);
+            let known = &mut Arc::make_mut(&mut skill.summary).activation.trigger_patterns;
+            let new: Vec<String> = patterns.iter().filter(|pattern| !known.contains(pattern)).cloned().collect();
+            known.extend(new);
         }
         let shown = overrides.iter().find(|(id, _)| *id == skill.summary.id).map(|(_, shown)| *shown);
         let off = shown == Some(SkillVisibility::Off) || disabled.contains(&skill.summary.id);

@@ -26,7 +26,7 @@ pub(crate) fn nearest<'i>(name: &str, ids: impl IntoIterator<Item = &'i str>) ->
 
 /// `skills.disabled.ids` and `skills.overrides` that name no skill: a slip of the pen, or a skill of another workspace, which is worth no more than
 /// a note.
-pub(super) fn unknown(skills: &[Skill], options: &DiscoveryOptions) -> Vec<Diagnostic> {
+pub(crate) fn unknown(skills: &[Skill], options: &DiscoveryOptions) -> Vec<Diagnostic> {
     let disabled = options.disabled.iter().map(|name| ("skills.disabled.ids", name));
     let named: Vec<(&str, &String)> = disabled.chain(options.overrides.keys().map(|name| ("skills.overrides", name))).collect();
     if named.is_empty() {

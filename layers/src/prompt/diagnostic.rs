@@ -72,9 +72,9 @@ impl Diagnostic {
     pub fn error(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
-    /// In this file.
+    /// In this file; an empty path is none.
     pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
+        self.path = Some(path.into()).filter(|path| !path.is_empty());
         self
     }
     /// In this line, from 1.

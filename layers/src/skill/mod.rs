@@ -9,6 +9,8 @@ mod context;
 mod id;
 mod matching;
 mod model;
+mod permissions;
+pub mod provider;
 mod snapshot;
 
 pub(crate) use active::ActiveSkills;
@@ -24,7 +26,8 @@ pub use id::{InvalidSkillId, SkillId};
 pub(crate) use matching::{Folded, is_unspaced};
 pub use matching::{MAX_MATCHED_BYTES, Matcher, SUGGESTION_THRESHOLD, SkillEvidence, SkillEvidenceKind, SkillMatch, trigger_pattern_fault};
 pub use model::{
-    ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
-    SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
+    ExecutionOptions, SkillActivation, SkillDiagnostic, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders,
+    SkillRequirements, SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
+pub use permissions::{Advice, HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, Suggestion};
 pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};

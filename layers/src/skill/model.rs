@@ -328,6 +328,9 @@ pub struct SkillManifest {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// What was found about a skill.
+pub type SkillDiagnostic = Diagnostic;
+
 /// All skills of a registry, and what was found on the way.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct SkillList {

@@ -1,5 +1,6 @@
 //! `skills list`, `info`, `show`, and what goes on with skills in files of its own.
 
+mod advice;
 mod install;
 mod matching;
 mod new;
@@ -14,6 +15,7 @@ use crate::layers::Diagnostic;
 use crate::layers::skill::{ActiveSkill, SkillArguments, SkillManifest, SkillRegistry, SkillSourceKind, SkillSummary, skill_block};
 use crate::layers::text::escape::one_line;
 use crate::skills::{DiscoveryOptions, FolderSkills, Root, resolved};
+use advice::Advised;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -208,7 +210,8 @@ impl Info {
         let active = active_in(self.session.as_deref(), terminal)?;
         let active = active.map(|active| Activity(active.into_iter().find(|skill| skill.id == manifest.summary.id)));
         if self.json {
-            return Ok(terminal::print_exactly(&terminal::json(&Told { manifest: &manifest, active })?)?);
+            let advice = advice::of(&manifest.summary.permissions);
+            return Ok(terminal::print_exactly(&terminal::json(&Told { manifest: &manifest, advice, active })?)?);
         }
         terminal.print(&card(&manifest, active.as_ref()))?;
         terminal.diagnostics(&manifest.diagnostics);
@@ -216,11 +219,13 @@ impl Info {
     }
 }
 
-/// A [`SkillManifest`], and where a session was named, how the skill is active there: `null` where it is not.
+/// A [`SkillManifest`], advice on its hints, and where a session was named, how the skill is active there: `null` where it is not.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
     manifest: &'a SkillManifest,
+    /// What a host may make of its hints.
+    advice: Vec<Advised>,
     #[serde(skip_serializing_if = "Option::is_none")]
     active: Option<Activity>,
 }
@@ -257,6 +262,7 @@ fn card(manifest: &SkillManifest, active: Option<&Activity>) -> String {
         ("files for it", list(&skill.activation.file_patterns)),
         ("tools", list(&skill.permissions.tools)),
         ("permissions", list(&skill.permissions.categories)),
+        ("advice", advice::in_a_line(&skill.permissions)),
         ("packages", list(&skill.requirements.packages)),
         ("settings", list(&skill.requirements.settings)),
         ("model", skill.execution.model.clone()),
