@@ -90,7 +90,7 @@ impl Said<'_> {
             self.loads(&piece);
             self.takes_effect(fragment, turn);
             let told = match last.as_ref().and_then(|last| last.value(&fragment.id, &value)) {
-                Some(shared) => Value::told_with(state, shared, &piece.text),
+                Some(shared) => Value::told_with(state, &shared, &piece.text),
                 None => Value::told(state, &value, &piece.text),
             };
             values.insert(fragment.id.clone(), Some(told));

@@ -375,8 +375,8 @@ impl State {
         self.known(text, || text.into())
     }
     /// One copy of each value: this one, where there is none yet.
-    pub(super) fn intern_shared(&mut self, text: Arc<str>) -> Arc<str> {
-        self.known(&text, || text.clone())
+    pub(super) fn intern_shared(&mut self, text: &Arc<str>) -> Arc<str> {
+        self.known(text, || text.clone())
     }
     fn known(&mut self, text: &str, make: impl FnOnce() -> Arc<str>) -> Arc<str> {
         let alike = self.values.entry(sample(text)).or_default();
