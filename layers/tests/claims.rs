@@ -2,6 +2,8 @@
 
 mod common;
 
+#[path = "claims/alike.rs"]
+mod alike;
 #[path = "claims/branches.rs"]
 mod branches;
 #[path = "claims/budget.rs"]

@@ -1,7 +1,7 @@
 //! What a stack is told once.
 
 use super::manifest::Manifest;
-use super::session::Session;
+use super::session::{LastSystem, Session};
 use super::{Budget, Context, Tier};
 use crate::skill::{SkillRegistry, Skills};
 use crate::text::{EstimatedTokens, TokenCounter};
@@ -72,6 +72,7 @@ pub struct Settings {
     pub(crate) context: Context,
     pub(crate) is_per_call: bool,
     pub(crate) preview_max_chars: usize,
+    pub(super) last_system: LastSystem,
     pub(super) observer: Option<Observer>,
 }
 
@@ -90,6 +91,7 @@ impl Default for Settings {
             context: Context::default(),
             is_per_call: false,
             preview_max_chars: 2000,
+            last_system: LastSystem::default(),
             observer: None,
         }
     }
@@ -109,6 +111,8 @@ impl Settings {
     /// Counts tokens with this counter, or with the one that it has for the model of a request.
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counter = Arc::new(counter);
+        // What another counter counted is not this one's.
+        self.last_system = LastSystem::default();
         self
     }
     /// Where text of the repository stands.

@@ -65,13 +65,14 @@ fn system_blocks(callers: Value, system: &SystemEdit, stable: usize) -> Value {
     }
     let mut blocks = PARTS.system(blocks, system);
     if let Value::Array(blocks) = &mut blocks
-        && let Some(text) = blocks.first().map(|first| json::text(first, "text").to_owned())
-        && text == *system.ours()
-        && let Some((stable, rest)) = text.split_at_checked(stable)
-        && let Some(rest) = rest.strip_prefix(GAP).filter(|_| !stable.is_empty())
+        && let Some(Value::String(text)) = blocks.first_mut().and_then(|first| first.get_mut("text"))
+        && *text == *system.ours()
+        && let Some((first, rest)) = text.split_at_checked(stable)
+        && let Some(rest) = rest.strip_prefix(GAP).filter(|_| !first.is_empty())
     {
-        blocks[0]["text"] = stable.into();
-        blocks.insert(1, PARTS.text(rest));
+        let rest = PARTS.text(rest);
+        text.truncate(stable);
+        blocks.insert(1, rest);
     }
     blocks
 }

@@ -24,7 +24,7 @@ pub(super) struct Value {
 impl Value {
     /// The same, with one copy of its text.
     pub(super) fn with(self, state: &mut State) -> Self {
-        Self { text: state.intern(&self.text), ..self }
+        Self { text: state.intern_shared(&self.text), ..self }
     }
     /// False where a budget left nothing of it.
     pub(super) fn was_said(&self) -> bool {
@@ -32,6 +32,10 @@ impl Value {
     }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
         Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
+    }
+    /// As [`told`](Self::told), of a copy that others hold too.
+    pub(super) fn told_with(state: &mut State, value: &Arc<str>, said: &str) -> Self {
+        Self { text: state.intern_shared(value), base: state.base, said_bytes: said.len() }
     }
 }
 

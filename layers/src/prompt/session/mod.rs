@@ -1,5 +1,6 @@
 //! One conversation: what was said at each place of it, and how a new place is settled. A pure state machine under one short lock.
 
+mod alike;
 mod budgeted;
 mod entry;
 mod event;
@@ -15,6 +16,7 @@ use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::wire::{Conversation, Edits, Removal, Role};
+pub(crate) use alike::LastSystem;
 pub(crate) use entry::Told;
 pub use event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText};
 pub(crate) use journal::Commit;

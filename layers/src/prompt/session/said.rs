@@ -1,6 +1,7 @@
 //! What a request says for the first time: the system prompt, and the text behind its place.
 
 use super::Opened;
+use super::alike::Rendered;
 use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
 use super::places::{Anchor, BLOCK_END, BLOCK_START};
@@ -37,19 +38,21 @@ pub(super) struct Said<'a> {
 }
 
 /// A fragment's text, fitted, and what the manifest says of it.
-struct Piece<'a> {
-    text: Cow<'a, str>,
-    fragment: &'a Fragment,
-    limit: Option<LimitOutcome>,
+pub(super) struct Piece<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) fragment: &'a Fragment,
+    pub(super) limit: Option<LimitOutcome>,
 }
 
 impl Said<'_> {
     /// Shares out the room of the skills' bodies among those that are to be said: what is told already is taken, and those that need less than an
     /// equal share leave the rest to the others. What can't stand in its share, frame and all, leaves all of it: the largest such first.
-    fn share_out(&mut self, fragments: &[&Fragment], told: &Told) {
-        let is_news = |f: &Fragment| told.get(&f.id).is_none_or(|before| *before != *f.value());
-        let mut new: Vec<(usize, &Fragment, usize)> =
-            fragments.iter().filter(|f| is_news(f)).filter_map(|f| Some((f.value().len(), *f, f.pool?))).collect();
+    fn share_out<'f>(&mut self, fragments: &[&'f Fragment], told: &Told) {
+        let share = |f: &&'f Fragment| {
+            let (pool, value) = (f.pool?, f.value());
+            told.get(&f.id).is_none_or(|before| *before != *value).then(|| (value.len(), *f, pool))
+        };
+        let mut new: Vec<(usize, &Fragment, usize)> = fragments.iter().filter_map(share).collect();
         new.sort_by_key(|(bytes, ..)| *bytes);
         let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
         loop {
@@ -92,8 +95,8 @@ impl Said<'_> {
         let mut first: Vec<&Fragment> = fragments.iter().copied().filter(|f| self.stands_in_system(f, turn)).collect();
         first.sort_by_key(|f| f.tier);
         self.share_out(&first, &Told::default());
-        let (mut text, mut rendered, mut values) = (String::new(), Vec::new(), Values::new());
-        let mut stable = 0;
+        let last = self.settings.last_system.get(turn.model());
+        let (mut pieces, mut values) = (Vec::new(), Values::new());
         for fragment in first {
             let value = fragment.value();
             let fitted = self.fit(fragment);
@@ -101,21 +104,41 @@ impl Said<'_> {
                 self.leaves_untold(state, fragment, &value, &mut values);
                 continue;
             };
+            self.loads(&piece);
+            self.takes_effect(fragment, turn);
+            let told = match last.as_ref().and_then(|last| last.value(&fragment.id, &value)) {
+                Some(shared) => Value::told_with(state, &shared, &piece.text),
+                None => Value::told(state, &value, &piece.text),
+            };
+            values.insert(fragment.id.clone(), Some(told));
+            pieces.push(piece);
+        }
+        let (text, fragments) = match last.as_ref().filter(|last| last.is(&pieces)) {
+            Some(last) => (last.text.clone(), last.fragments.clone()),
+            None => self.one_behind_the_other(&pieces, last.as_deref()),
+        };
+        if !text.is_empty() && last.is_none_or(|last| !Arc::ptr_eq(&last.text, &text)) {
+            self.settings.last_system.put(turn.model(), &text, &fragments, &values);
+        }
+        let stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(RenderedFragment::end).max().unwrap_or_default();
+        let as_developer = turn.conversation.speaks_as_developer;
+        let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
+        System { text, as_developer, stable, fragments, values, tool_descriptions, tool_output }
+    }
+
+    /// With a gap between two. What the last system prompt said is not counted again.
+    fn one_behind_the_other(&self, pieces: &[Piece<'_>], last: Option<&Rendered>) -> (Arc<str>, Arc<[RenderedFragment]>) {
+        let mut text = String::with_capacity(pieces.iter().map(|piece| piece.text.len() + GAP.len()).sum());
+        let mut rendered = Vec::with_capacity(pieces.len());
+        for piece in pieces {
             if !text.is_empty() {
                 text.push_str(GAP);
             }
-            self.loads(&piece);
-            rendered.push(self.rendered(&piece, &piece.text, text.len()));
+            let counted = last.and_then(|last| last.same(&piece.fragment.id, &piece.text)).map(|same| (same.chars, same.tokens, same.hash));
+            rendered.push(self.rendered(piece, &piece.text, text.len(), counted));
             text.push_str(&piece.text);
-            if fragment.tier == Tier::Stable {
-                stable = text.len();
-            }
-            self.takes_effect(fragment, turn);
-            values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
         }
-        let as_developer = turn.conversation.speaks_as_developer;
-        let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text: text.into(), as_developer, stable, fragments: rendered.into(), values, tool_descriptions, tool_output }
+        (text.into(), rendered.into())
     }
 
     /// All changes of the descriptions of tools, for tools too that a later request may bring.
@@ -328,7 +351,7 @@ impl Said<'_> {
             text.extend([BLOCK_START, trust.as_str(), "\">\n"]);
             for piece in of_trust() {
                 let inside = escape::inside_context(&piece.text);
-                rendered.push(self.rendered(piece, &inside, text.len()));
+                rendered.push(self.rendered(piece, &inside, text.len(), None));
                 text.push_str(&inside);
                 text.push('\n');
             }
@@ -341,8 +364,11 @@ impl Said<'_> {
         (text.into(), rendered.into())
     }
 
-    fn rendered(&self, piece: &Piece<'_>, text: &str, offset: usize) -> RenderedFragment {
+    /// `counted`: its characters, tokens and hash, where they are known.
+    fn rendered(&self, piece: &Piece<'_>, text: &str, offset: usize, counted: Option<(usize, usize, ContentHash)>) -> RenderedFragment {
         let Piece { fragment, limit, .. } = piece;
+        let count = || (text.chars().count(), self.counter.count(text), ContentHash::of(text));
+        let (chars, tokens, hash) = counted.unwrap_or_else(count);
         RenderedFragment {
             id: fragment.id.clone().into_owned(),
             layer: fragment.layer.to_owned(),
@@ -351,9 +377,9 @@ impl Said<'_> {
             tier: fragment.tier,
             offset,
             bytes: text.len(),
-            chars: text.chars().count(),
-            tokens: self.counter.count(text),
-            hash: ContentHash::of(text),
+            chars,
+            tokens,
+            hash,
             limit: *limit,
         }
     }

@@ -58,20 +58,18 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     said.diagnostics.extend(rewritten(rewrites, purged));
     said.diagnostics.extend(told_of_cuts(&cut_outputs));
     let mut system_hash = None;
-    if let Some(system) = state.system.as_ref().filter(|_| !turn.conversation.system_is_held) {
-        let edit = SystemEdit {
-            text: system.text.clone(),
-            as_developer: system.as_developer,
-            said: in_front,
-            former: state.former_systems.clone(),
-        };
+    let system = state.system.as_ref().filter(|_| !turn.conversation.system_is_held);
+    if let Some((text, as_developer, fragments)) = system.map(|system| (system.text.clone(), system.as_developer, system.fragments.clone()))
+    {
+        let edit = SystemEdit { text: text.clone(), as_developer, said: in_front, former: state.former_systems.clone() };
         if !edit.is_nothing() {
-            system_hash = Some(ContentHash::of(&edit.ours())).filter(|_| !edit.ours().is_empty());
+            let (ours, is_alone) = (edit.ours(), edit.said.is_empty());
+            let of = |ours: &str| if is_alone { state.system_hash(&edit.text, &settings.last_system) } else { ContentHash::of(ours) };
+            system_hash = Some(&*ours).filter(|ours| !ours.is_empty()).map(of);
         }
         edits.system = Some(edit);
-        if !system.text.is_empty() {
+        if !text.is_empty() {
             let is_new = turn.round == Round::Start;
-            let (text, fragments) = (system.text.clone(), system.fragments.clone());
             texts.insert(0, RenderedText { placement: Placement::System, is_new, follows: None, text, fragments });
         }
     }

@@ -3,11 +3,12 @@
 //! A branch is an entry and its parents: what it was told and what is in force there is what these say. So edited, regenerated and forked
 //! histories never mix. All that changes it is an event: see [`State::happens`].
 
+use super::alike::LastSystem;
 use super::entry::{Entry, NewEntry, System, Told, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
-use crate::prompt::manifest::{CallersPart, RenderedText};
+use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText};
 use crate::prompt::{Context, Purpose, Round, TextPlacement};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::skill_activation::SKILL_SUGGESTION;
@@ -44,12 +45,31 @@ pub(super) struct State {
     pub(super) purged: Vec<SkillId>,
     /// Where histories stand that the provider holds, the oldest first. Names are hashes: one may be long (all tokens of a history).
     bookmarks: Vec<NamedHistory>,
+    /// By what they look like.
     pub(super) values: HashMap<u64, Vec<Weak<str>>>,
+    /// Of the system prompt that was sent last.
+    system_hash: Option<(Arc<str>, ContentHash)>,
     pub(super) max_places: usize,
     clock: u64,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
     pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
     pub(super) record: Record,
+}
+
+/// Of a text its length, and some of it: all of a short one. Texts that are told apart by the rest of them are compared.
+fn sample(text: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    const PIECES: usize = 4;
+    const BYTES: usize = 128;
+    let (mut hasher, bytes) = (DefaultHasher::new(), text.as_bytes());
+    bytes.len().hash(&mut hasher);
+    if bytes.len() <= PIECES * BYTES {
+        bytes.hash(&mut hasher);
+    } else {
+        let step = (bytes.len() - BYTES) / (PIECES - 1);
+        (0..PIECES).map(|n| n * step).for_each(|at| bytes[at..at + BYTES].hash(&mut hasher));
+    }
+    hasher.finish()
 }
 
 impl State {
@@ -75,6 +95,7 @@ impl State {
             purged: Vec::new(),
             bookmarks: Vec::new(),
             values: HashMap::new(),
+            system_hash: None,
             max_places,
             clock: 0,
             last_sent: None,
@@ -351,17 +372,33 @@ impl State {
 
     /// One copy of each value.
     pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        let same_hash = self.values.entry(hasher.finish()).or_default();
-        same_hash.retain(|value| value.strong_count() > 0);
-        if let Some(value) = same_hash.iter().filter_map(Weak::upgrade).find(|value| **value == *text) {
+        self.known(text, || text.into())
+    }
+    /// One copy of each value: this one, where there is none yet.
+    pub(super) fn intern_shared(&mut self, text: &Arc<str>) -> Arc<str> {
+        self.known(text, || text.clone())
+    }
+    fn known(&mut self, text: &str, make: impl FnOnce() -> Arc<str>) -> Arc<str> {
+        let alike = self.values.entry(sample(text)).or_default();
+        alike.retain(|value| value.strong_count() > 0);
+        let is_same = |value: &Arc<str>| std::ptr::eq(&raw const **value, text) || **value == *text;
+        if let Some(value) = alike.iter().filter_map(Weak::upgrade).find(is_same) {
             return value;
         }
-        let value: Arc<str> = text.into();
-        same_hash.push(Arc::downgrade(&value));
+        let value = make();
+        alike.push(Arc::downgrade(&value));
         value
+    }
+    /// Of our system prompt, hashed once.
+    pub(super) fn system_hash(&mut self, text: &Arc<str>, last: &LastSystem) -> ContentHash {
+        match &self.system_hash {
+            Some((of, hash)) if Arc::ptr_eq(of, text) => *hash,
+            _ => {
+                let hash = last.hash_of(text);
+                self.system_hash = Some((text.clone(), hash));
+                hash
+            }
+        }
     }
 
     pub(super) fn start(&mut self, system: System) {
