@@ -89,7 +89,8 @@ pub fn fragment(name: impl Into<FragmentId>, body: &str) -> Fragment {
 pub struct TextSection {
     name: String,
     tier: Tier,
-    body: String,
+    /// Put together once; none where there is nothing to say.
+    block: Option<Arc<Block>>,
     limit: Limit,
     shedding: Option<Shedding>,
     source: Source,
@@ -97,8 +98,10 @@ pub struct TextSection {
 
 impl TextSection {
     /// An empty text is absent.
-    pub fn new(name: impl Into<String>, tier: Tier, body: impl Into<String>) -> Self {
-        Self { name: name.into(), tier, body: body.into(), limit: Limit::None, shedding: None, source: Source::Host }
+    pub fn new(name: impl Into<String>, tier: Tier, body: impl AsRef<str>) -> Self {
+        let (name, body) = (name.into(), body.as_ref());
+        let block = (!body.trim().is_empty()).then(|| Arc::new(Block::new(&name, body)));
+        Self { name, tier, block, limit: Limit::None, shedding: None, source: Source::Host }
     }
     /// At most so much of it.
     pub fn limit(mut self, limit: Limit) -> Self {
@@ -122,12 +125,13 @@ impl Section for TextSection {
         &self.name
     }
     fn add(&self, _: &Turn, prompt: &mut Prompt) {
-        if self.body.trim().is_empty() {
-            return prompt.gone(self.name.clone());
-        }
+        let Some(block) = &self.block else { return prompt.gone(self.name.clone()) };
         prompt.add(self.tier, || {
-            let fragment = fragment(self.name.clone(), &self.body).limit(self.limit).source(self.source.clone());
-            self.shedding.map_or(fragment.clone(), |shedding| fragment.shedding(shedding))
+            let fragment = Fragment::new(self.name.clone(), block.clone()).limit(self.limit).source(self.source.clone());
+            match self.shedding {
+                Some(shedding) => fragment.shedding(shedding),
+                None => fragment,
+            }
         });
     }
 }
