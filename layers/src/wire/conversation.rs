@@ -119,6 +119,10 @@ pub struct Conversation {
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.
     pub tools: Vec<String>,
+    /// The names of all tools of the request, the provider's own among them.
+    pub tool_names: Vec<String>,
+    /// No tool may be added: the format has none, or the provider refuses such a request.
+    pub takes_no_tools: bool,
     /// The provider, as hosts name it, where no other speaks this format.
     pub provider: Option<&'static str>,
 }

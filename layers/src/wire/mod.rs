@@ -15,6 +15,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod tool_output;
+mod tools;
 
 pub use anthropic::Anthropic;
 pub use cache::{CacheMarks, CacheMinimums};
@@ -26,6 +27,7 @@ pub use ollama::{OllamaChat, OllamaGenerate};
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use tool_output::{ToolOutputArchive, ToolOutputBound};
+pub use tools::{ToolDefinition, gemini_schema};
 
 pub use crate::text::GAP;
 

@@ -11,7 +11,7 @@
 
 use super::json::{self, PartKind, Parts};
 use super::tool_output::result_chars;
-use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, Format, HeldHistory, Message, Part, Removal, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 use std::mem;
 
@@ -61,6 +61,9 @@ impl Wire<Value> for OpenAiResponses {
             system: json::system(request.get("instructions")),
             held_by_provider: held_by_provider(request),
             tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
+            tool_names: tools::names(request),
+            // A stored prompt may bring its own, which a list here would replace.
+            takes_no_tools: request.get("prompt").is_some_and(Value::is_object) && request.get("tools").is_none_or(Value::is_null),
             ..Conversation::default()
         };
         match request.get("input") {
@@ -116,6 +119,7 @@ impl Wire<Value> for OpenAiResponses {
                 request["instructions"] = instructions.into();
             }
         }
+        tools::add(&mut request, &edits.tools, Format::OpenAiResponses);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         match request.get_mut("input") {
             Some(input @ Value::String(_)) if !edits.leaves(0) => {

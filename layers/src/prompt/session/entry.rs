@@ -6,7 +6,7 @@ use crate::prompt::fragment::FragmentId;
 use crate::prompt::manifest::RenderedFragment;
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
-use crate::wire::{Conversation, Role, ToolOutputBound};
+use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,6 +58,9 @@ pub(super) struct System {
     pub(super) stable: usize,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
+    /// Tools of ours.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) tools: Arc<[ToolDefinition]>,
     /// What becomes of the caller's tools, and of what they print.
     #[serde(default)]
     pub(super) tool_descriptions: Arc<BTreeMap<String, TextChange>>,

@@ -10,7 +10,7 @@ use crate::prompt::manifest::{ContentHash, Event, LimitOutcome, RenderedFragment
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, escape, prefix, shorten};
-use crate::wire::{Role, ToolOutputBound};
+use crate::wire::{Role, ToolDefinition, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -98,7 +98,8 @@ impl Said<'_> {
         }
         let as_developer = turn.conversation.speaks_as_developer;
         let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text: text.into(), as_developer, stable, fragments: rendered.into(), values, tool_descriptions, tool_output }
+        let (text, fragments, tools) = (text.into(), rendered.into(), tools(entries));
+        System { text, as_developer, stable, fragments, values, tools, tool_descriptions, tool_output }
     }
 
     /// All changes of the descriptions of tools, for tools too that a later request may bring.
@@ -111,7 +112,9 @@ impl Said<'_> {
             }
         }
         if !turn.conversation.tools.is_empty() {
-            for name in all.keys().filter(|name| !turn.conversation.tools.contains(name)) {
+            let ours = tools(entries);
+            let is_there = |name: &String| turn.conversation.tools.contains(name) || ours.iter().any(|tool| tool.name == *name);
+            for name in all.keys().filter(|name| !is_there(name)) {
                 let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
             }
@@ -335,6 +338,13 @@ impl Said<'_> {
             self.diagnostics.push(Diagnostic::note("look-alike", message));
         }
     }
+}
+
+/// Of equal names the first layer's.
+fn tools(entries: &[Entry]) -> Arc<[ToolDefinition]> {
+    let mut names = BTreeSet::new();
+    let all = entries.iter().filter_map(|entry| if let Entry::AddsTool(definition) = entry { Some(definition) } else { None });
+    all.filter(|definition| names.insert(&definition.name)).cloned().collect()
 }
 
 /// The first layer's.

@@ -12,7 +12,7 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, Message, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, Message, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         texts.iter_mut().for_each(|text| text.placement = Placement::System);
     }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
+    said.diagnostics.extend(add_tools(state, turn, &mut edits));
+    let added_tools: Vec<String> = edits.tools.iter().map(|tool| tool.name.clone()).collect();
     let (described_tools, cut_outputs) = bound_tools(state, turn, entries, &mut edits);
     if let Some(minimums) = &settings.cache_minimums {
         edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
@@ -89,6 +91,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         totals,
         system_hash,
         texts,
+        added_tools,
         described_tools,
         cut_outputs,
         events,
@@ -125,12 +128,31 @@ fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entr
     settles
 }
 
+/// The session's tools, where the request takes them; what is to be noticed of it.
+fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> Vec<Diagnostic> {
+    let Some(System { tools, .. }) = state.system.as_ref().filter(|system| !system.tools.is_empty()) else { return Vec::new() };
+    let names = |tools: &[ToolDefinition]| tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>().join(", ");
+    if turn.conversation.takes_no_tools {
+        let message = format!("this request takes no further tools, so the model is not offered {}", names(tools));
+        return vec![Diagnostic::note("tool-not-offered", message)];
+    }
+    let (taken, added): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(|tool| turn.conversation.tool_names.contains(&tool.name));
+    edits.tools = if taken.is_empty() { tools.clone() } else { added.into() };
+    // Later it may be ours, in what the caller kept.
+    if turn.round != Round::Start || taken.is_empty() {
+        return Vec::new();
+    }
+    let message = format!("the request has a tool of this name already, which stands in place of ours: {}", names(&taken));
+    vec![Diagnostic::warning("tool-name-taken", message)]
+}
+
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
 fn bound_tools(state: &State, turn: &Turn, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
     let Some(System { tool_descriptions, tool_output, .. }) = &state.system else { return (Vec::new(), Vec::new()) };
     edits.tool_descriptions.clone_from(tool_descriptions);
     edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
-    let described = turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
+    let ours = edits.tools.iter().map(|tool| &tool.name);
+    let described = turn.conversation.tools.iter().chain(ours).filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
     (described.collect(), tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
 }
 
@@ -159,11 +181,14 @@ fn told_of_cuts(cut: &[CutOutput]) -> Vec<Diagnostic> {
 fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, system: Option<&SystemEdit>) -> CallersPart {
     let key = &state.memory.key;
     let conversation = &turn.conversation;
+    // What a caller kept may hold ours.
+    let ours = state.system.as_ref().map(|system| &*system.tools).unwrap_or_default();
+    let own_tools: Vec<&String> = conversation.tools.iter().filter(|name| ours.iter().all(|tool| tool.name != **name)).collect();
     let own = conversation.system.as_deref().map(|text| system.map_or(text, |system| system.callers(text)));
     CallersPart {
         key: Some(key.mark()),
         is_history_held: conversation.held_by_provider.is_some(),
-        tools: (!conversation.tools.is_empty()).then(|| key.hash_of(&conversation.tools)),
+        tools: (!own_tools.is_empty()).then(|| key.hash_of(&own_tools)),
         system: own.filter(|own| !own.is_empty()).map(|own| key.hash_of(own)),
         messages,
     }
