@@ -27,7 +27,7 @@ pub use ollama::{OllamaChat, OllamaGenerate};
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use tool_output::{ToolOutputArchive, ToolOutputBound};
-pub use tools::{ToolDefinition, gemini_schema};
+pub use tools::{ResponseCall, ToolAnswer, ToolCalls, ToolDefinition, UnansweredCalls, gemini_schema};
 
 pub use crate::text::GAP;
 

@@ -9,8 +9,10 @@
 //!
 //! A name that the request has already is left to whoever put it there, ours in a request that was assembled before among them.
 
+mod calls;
 mod gemini_schema;
 
+pub use calls::{ResponseCall, ToolAnswer, ToolCalls, UnansweredCalls};
 pub use gemini_schema::gemini_schema;
 
 use super::Format;
