@@ -7,7 +7,6 @@
 //! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
 use super::{Conversation, Edits, Format, GAP, Role, Spot, SystemEdit, Wire, tools};
 use crate::prompt::BLOCK_START;
 use serde_json::Value;
@@ -98,7 +97,7 @@ impl Wire<Value> for Anthropic {
             for block in blocks.iter().filter(|block| is_result(block)) {
                 let spot = Spot::BehindPart(last_result.unwrap_or_default());
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
-                conversation.measure_result(block.get("content").map_or(0, result_chars));
+                json::measure_result(&mut conversation, block.get("content"));
             }
             if last_result.is_none() || !blocks.iter().all(is_result) {
                 conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));

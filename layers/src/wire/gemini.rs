@@ -10,7 +10,6 @@
 //! request would be refused.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
 use super::{Conversation, Edits, Format, HeldHistory, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
@@ -96,7 +95,7 @@ impl Wire<Value> for Gemini {
                     "" => conversation.push_result_of_name(at, Spot::Content, json::text(response, "name")),
                     id => conversation.push_result_of_id(at, Spot::Content, id),
                 }
-                conversation.measure_result(response.get("response").map_or(0, result_chars));
+                json::measure_result(&mut conversation, response.get("response"));
             }
             if parts.is_empty() || parts.iter().any(|part| function_response(part).is_none()) {
                 conversation.messages.push(json::message(at, Role::User, content.get("parts"), kind));

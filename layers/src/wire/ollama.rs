@@ -9,7 +9,6 @@
 //! `raw` and `suffix` requests pass untouched: their prompt is no conversation.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
 use super::{Conversation, Edits, Format, HeldHistory, Message, Part, Removal, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
@@ -55,7 +54,7 @@ impl Wire<Value> for OllamaChat {
                         }
                         id => conversation.push_result_of_id(at, Spot::NewMessage, id),
                     }
-                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, message.get("content"));
                 }
                 role => {
                     let role = if role == "assistant" { Role::Assistant } else { Role::User };

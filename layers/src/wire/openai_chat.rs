@@ -7,7 +7,6 @@
 //! | text in a tool round | a user message behind the last `tool` message |
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
 use super::{Conversation, Edits, Format, Message, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
@@ -51,7 +50,7 @@ impl Wire<Value> for OpenAiChat {
                     } else {
                         conversation.push_result_of_name(at, Spot::NewMessage, json::text(message, "name"));
                     }
-                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, message.get("content"));
                 }
                 "assistant" => {
                     let mut read = json::message(at, Role::Assistant, message.get("content"), kind);

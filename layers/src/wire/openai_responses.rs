@@ -10,7 +10,6 @@
 //! what is new.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
 use super::{Conversation, Edits, Format, HeldHistory, Message, Part, Removal, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 use std::mem;
@@ -90,7 +89,7 @@ impl Wire<Value> for OpenAiResponses {
                 "reasoning" | "item_reference" => {}
                 kind if kind.ends_with("_call_output") => {
                     conversation.push_result_of_id(at, Spot::NewMessage, json::text(item, "call_id"));
-                    conversation.measure_result(item.get("output").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, item.get("output"));
                 }
                 "function_call" => {
                     let (id, name) = (json::text(item, "call_id"), json::text(item, "name"));

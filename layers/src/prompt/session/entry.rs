@@ -19,6 +19,9 @@ pub(super) struct Value {
     pub(super) base: u32,
     /// Of the text that told it: less than the value, where a limit bit.
     said_bytes: usize,
+    /// A skill's body that stands in the result of a tool: it counts as told while a request holds that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) in_result: bool,
 }
 
 impl Value {
@@ -27,7 +30,19 @@ impl Value {
         Self { text: state.intern(&self.text), ..self }
     }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
-        Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
+        Self { text: state.intern(value), base: state.base, said_bytes: said.len(), in_result: false }
+    }
+    /// Told by the result of a tool that holds it so.
+    pub(super) fn in_result(state: &mut State, block: &str) -> Self {
+        Self { in_result: true, ..Self::told(state, block, block) }
+    }
+    /// Of the text that told it.
+    pub(super) fn said_bytes(&self) -> usize {
+        self.said_bytes
+    }
+    /// A request in this conversation shows it still.
+    pub(super) fn stands_in(&self, conversation: &Conversation) -> bool {
+        !self.in_result || conversation.holds_skill_block(&self.text)
     }
 }
 

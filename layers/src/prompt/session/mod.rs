@@ -3,6 +3,7 @@
 mod entry;
 mod event;
 mod evict;
+mod in_results;
 mod journal;
 mod key;
 mod places;

@@ -132,13 +132,16 @@ impl Said<'_> {
     ) -> NewEntry {
         let overtaken =
             |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
-        let mut kept: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        let all: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        let parent = state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)));
+        let told = state.told(parent, &turn.conversation, self.settings.placement, turn.round != Round::Tool);
+        let mut values = Values::new();
+        let mut kept = self.in_results(state, turn, &all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
         if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
             kept.retain(|f| f.id != ACTIVE_SKILLS);
         }
         let fragments = &*kept;
-        let parent = state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)));
         let mut active = crate::skill::ActiveSkills::default();
         active.merge(&turn.active);
         if parent != opened.held {
@@ -157,17 +160,14 @@ impl Said<'_> {
             }
         }
         let mut activated = Vec::new();
-        for fragment in fragments {
+        for fragment in &all {
             if let Some(Effect::Activates(skill)) = &fragment.effect {
                 activated.push(skill.id.clone());
                 active.put(skill.clone());
             }
         }
-        let mut entry =
-            NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active, activated };
+        let mut entry = NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values, active, activated };
         if opened.tail_takes_text {
-            let is_new_turn = turn.round != Round::Tool;
-            let told = state.told(parent, &turn.conversation, self.settings.placement, is_new_turn);
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             // A skill whose body does not fit does not come into force, and is not tried again and again.
             for skill in self.refused.iter().filter_map(|id| SkillId::new(id.strip_prefix(ACTIVE_SKILL)?).ok()) {
@@ -257,20 +257,19 @@ impl Said<'_> {
         events.chain(std::mem::take(&mut self.loaded)).collect()
     }
     fn loads(&mut self, piece: &Piece<'_>) {
-        let Some(id) = piece.fragment.id.strip_prefix(ACTIVE_SKILL).and_then(|id| SkillId::new(id).ok()) else { return };
-        self.loaded.push(SessionEvent::SkillContextLoaded {
-            id,
-            source: match &piece.fragment.source {
-                Source::File { path, .. } => path.clone(),
-                other => other.to_string(),
-            },
-            bytes: piece.text.len(),
-            truncated: piece.limit.is_some_and(|limit| limit.cut),
-            preview: shorten(&piece.text, self.settings.preview_max_chars).into_owned(),
-        });
+        self.loaded.extend(self.loading(piece.fragment, &piece.text, piece.limit.is_some_and(|limit| limit.cut)));
+    }
+    pub(super) fn loading(&self, fragment: &Fragment, text: &str, truncated: bool) -> Option<SessionEvent> {
+        let id = SkillId::new(fragment.id.strip_prefix(ACTIVE_SKILL)?).ok()?;
+        let source = match &fragment.source {
+            Source::File { path, .. } => path.clone(),
+            other => other.to_string(),
+        };
+        let preview = shorten(text, self.settings.preview_max_chars).into_owned();
+        Some(SessionEvent::SkillContextLoaded { id, source, bytes: text.len(), truncated, preview })
     }
 
-    fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {
+    pub(super) fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {
         let Some(effect) = &fragment.effect else { return };
         self.events.push(match effect {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },

@@ -3,7 +3,7 @@
 use super::Opened;
 use super::entry::System;
 use super::event::SessionEvent;
-use super::places::Place;
+use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
@@ -12,7 +12,7 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, Message, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, CacheMinimums, Edits, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
     said.diagnostics.extend(add_tools(state, turn, &mut edits));
     let added_tools: Vec<String> = edits.tools.iter().map(|tool| tool.name.clone()).collect();
-    let (described_tools, cut_outputs) = bound_tools(state, turn, entries, &mut edits);
+    let (described_tools, cut_outputs) = bound_tools(state, turn, newest, entries, &mut edits);
     if let Some(minimums) = &settings.cache_minimums {
         edits.cache = Some(cache_marks(state, turn, &opened.places, minimums));
     }
@@ -147,13 +147,15 @@ fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> Vec<Diagnostic> {
 }
 
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
-fn bound_tools(state: &State, turn: &Turn, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
+fn bound_tools(state: &State, turn: &Turn, newest: Option<Anchor>, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
     let Some(System { tool_descriptions, tool_output, .. }) = &state.system else { return (Vec::new(), Vec::new()) };
     edits.tool_descriptions.clone_from(tool_descriptions);
-    edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
+    let whole = if tool_output.is_some() { state.bodies_in_results(newest) } else { Vec::new() };
+    edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), whole, ..bound });
     let ours = edits.tools.iter().map(|tool| &tool.name);
     let described = turn.conversation.tools.iter().chain(ours).filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
-    (described.collect(), tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
+    let described = described.collect();
+    (described, edits.tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
 }
 
 /// What breaks the cached prefix.
@@ -214,14 +216,17 @@ fn archive(entries: &[Entry]) -> Option<Arc<dyn ToolOutputArchive>> {
 /// The results and the arguments that the wire cuts.
 fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
     let messages = &turn.conversation.messages;
-    let over = |what, limit: Option<NonZeroUsize>, sizes: fn(&Message) -> &[(usize, usize)]| {
-        let limit = limit.map_or(usize::MAX, NonZeroUsize::get);
-        let over = messages.iter().flat_map(sizes).filter(move |(_, chars)| *chars > limit);
-        over.map(move |(message, chars)| CutOutput { message: *message, what, chars: *chars, limit })
+    let cut = |what, limit: Option<NonZeroUsize>, (message, chars): (usize, usize)| {
+        let limit = limit?.get();
+        (chars > limit).then_some(CutOutput { message, what, chars, limit })
     };
-    let results = over(CutText::Result, bound.max_chars, |message| &message.result_chars);
-    let arguments = over(CutText::Arguments, bound.max_malformed_argument_chars, |message| &message.malformed_argument_chars);
-    results.chain(arguments).collect()
+    let results = messages.iter().flat_map(|message| {
+        let is_whole = |result: usize| message.skill_blocks.iter().any(|(held, block)| *held == result && bound.keeps_whole(block));
+        message.result_chars.iter().enumerate().filter(move |(result, _)| !is_whole(*result)).map(|(_, size)| *size)
+    });
+    let arguments = messages.iter().flat_map(|message| message.malformed_argument_chars.iter().copied());
+    let results = results.filter_map(|size| cut(CutText::Result, bound.max_chars, size));
+    results.chain(arguments.filter_map(|size| cut(CutText::Arguments, bound.max_malformed_argument_chars, size))).collect()
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.
