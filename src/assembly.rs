@@ -5,12 +5,12 @@ use crate::files::RepositoryFile;
 use crate::invariants::{self, RelevantInvariants};
 use crate::layers::invariant::{CatalogSource, InvariantSelector, SelectByWords};
 use crate::layers::profile::ModelProfiles;
-use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
+use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions, SkillTool, SkillToolOptions};
 use crate::layers::text::Limit;
 use crate::layers::wire::CacheMinimums;
 use crate::layers::{
-    ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
-    SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
+    ActiveSkillsLayer, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, SkillToolLayer,
+    Source, SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
 use crate::sections::{
     self, AgentSuffix, CurrentDatetime, DynamicRepositoryContext, ExecutionEnvironment, GitRevision, HostingEnvironment, Locale,
@@ -47,6 +47,7 @@ pub struct Assembly {
     sessions: Arc<RecentSessions>,
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
+    answers_skill_tool: bool,
     relevant: Option<RelevantInvariants>,
 }
 
@@ -68,7 +69,17 @@ impl Assembly {
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
         let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
-        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new(), relevant: None }
+        Self {
+            config,
+            environment,
+            workspace,
+            skills,
+            sessions,
+            load_by: LoadSkillsBy::default(),
+            tool_names: Vec::new(),
+            answers_skill_tool: false,
+            relevant: None,
+        }
     }
     /// With the skills of this registry instead.
     pub fn with_skills(mut self, skills: FolderSkills) -> Self {
@@ -78,6 +89,13 @@ impl Assembly {
     /// How the model loads a skill; by its own file tool unless told otherwise.
     pub fn load_skills_by(mut self, way: LoadSkillsBy) -> Self {
         self.load_by = way;
+        self
+    }
+    /// The host answers calls of the skill tool, by [`skill_tool`](Self::skill_tool): its definition is offered, and the catalog says to load skills by
+    /// it. Without this the model is offered no tool that nobody answers.
+    pub fn answer_skill_tool(mut self) -> Self {
+        self.answers_skill_tool = true;
+        self.load_by = LoadSkillsBy::Tool(self.config.skills.tool.name.clone());
         self
     }
     /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
@@ -119,6 +137,9 @@ impl Assembly {
         stack = stack.with(self.sections());
         if let Some(catalog) = self.skill_catalog() {
             stack = stack.with(catalog);
+        }
+        if let Some(tool) = self.skill_tool_layer() {
+            stack = stack.with(tool);
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
@@ -228,6 +249,14 @@ impl Assembly {
             SkillCatalogLayer::new(options)
         })
     }
+    /// The skill tool, which answers a model's calls: `skills.tool`, `skills.max_resource_bytes`.
+    pub fn skill_tool(&self) -> SkillTool {
+        SkillTool::new(self.skills.clone(), self.skill_tool_options())
+    }
+    /// The definition of the skill tool and what it brings into force, where the host said that it [answers](Self::answer_skill_tool) it.
+    pub fn skill_tool_layer(&self) -> Option<SkillToolLayer> {
+        self.answers_skill_tool.then(|| SkillToolLayer::new(self.skill_tool_options()))
+    }
     /// The bodies of skills in force.
     pub fn active_skills(&self) -> ActiveSkillsLayer {
         ActiveSkillsLayer::new(self.skill_context())
@@ -253,6 +282,14 @@ impl Assembly {
     fn invariants_file(&self) -> RepositoryFile {
         let root = self.workspace.root().to_owned();
         RepositoryFile::new(root.join("INVARIANTS.md"), root, MAX_INVARIANTS_BYTES)
+    }
+    fn skill_tool_options(&self) -> SkillToolOptions {
+        let mut options = SkillToolOptions::default();
+        options.name.clone_from(&self.config.skills.tool.name);
+        options.advertise = self.config.skills.tool.advertise;
+        options.max_resource_bytes = self.config.skills.max_resource_bytes;
+        options.context = self.skill_context();
+        options
     }
     fn skill_context(&self) -> SkillContextOptions {
         let mut options = SkillContextOptions::default();

@@ -42,6 +42,7 @@ mod known;
 mod links;
 mod parallel;
 mod registry;
+mod resources;
 mod roots;
 mod skill_file;
 mod unknown;
@@ -50,9 +51,9 @@ mod walk;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
+pub use resources::Resource;
 pub(crate) use roots::resolved;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
 #[cfg(feature = "cli")]

@@ -10,6 +10,7 @@ mod id;
 mod matching;
 mod model;
 mod snapshot;
+mod tool;
 
 pub(crate) use active::ActiveSkills;
 pub use active::{ActiveSkill, SkillActivationMode};
@@ -27,4 +28,9 @@ pub use model::{
     ExecutionOptions, SkillActivation, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders, SkillRequirements,
     SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
-pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};
+pub use snapshot::{
+    LoadSkill, LoadingFiles, LoadingResource, LoadingSkill, Skill, SkillFiles, SkillLoadError, SkillRegistry, SkillResource, SkillText,
+    Skills,
+};
+pub(crate) use tool::invoked_in;
+pub use tool::{InvokedSkill, SkillTool, SkillToolCall, SkillToolOptions, SkillToolResult};
