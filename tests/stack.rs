@@ -14,6 +14,7 @@ mod stack {
     mod sections;
     mod selector;
     mod sessions;
+    mod skill_tool;
     mod skills;
     mod talk;
 }
