@@ -165,7 +165,9 @@ mod unix {
 fn only_a_host_that_answers_it_offers_it() {
     let place = place();
     let request = || json!({"messages": [{"role": "user", "content": "hi"}]});
-    let send = |assembly: Assembly| wait(assembly.stack(tower_prompt::layers::wire::OpenAiChat).assemble(request(), Default::default()));
+    let send = |assembly: Assembly| {
+        wait(assembly.stack(tower_prompt::layers::wire::OpenAiChat).assemble(request(), tower_prompt::layers::Context::default()))
+    };
     assert_eq!(send(place.assembly("")).get("tools"), None);
     let offered = send(place.assembly("").answer_skill_tool());
     assert_eq!(offered["tools"][0]["function"]["name"], "skill");

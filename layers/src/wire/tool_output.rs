@@ -62,6 +62,7 @@ impl fmt::Debug for ToolOutputBound {
             .field("max_chars", &self.max_chars)
             .field("max_malformed_argument_chars", &self.max_malformed_argument_chars)
             .field("archive", &self.archive.is_some())
+            .field("whole", &self.whole.len())
             .finish()
     }
 }

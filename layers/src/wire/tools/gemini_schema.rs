@@ -62,7 +62,7 @@ impl<'a> Reading<'a> {
             return target;
         }
         let mut known = Map::new();
-        self.types(schema, &mut known);
+        Self::types(schema, &mut known);
         for (name, value) in schema.iter().filter(|(name, _)| KNOWN.contains(&name.as_str())) {
             let value = match name.as_str() {
                 "items" => self.schema(value, depth + 1),
@@ -87,7 +87,7 @@ impl<'a> Reading<'a> {
         known.into()
     }
 
-    fn types(&self, schema: &Map<String, Value>, known: &mut Map<String, Value>) {
+    fn types(schema: &Map<String, Value>, known: &mut Map<String, Value>) {
         let is_null = |kind: &&Value| kind.as_str() == Some("null");
         match schema.get("type") {
             Some(Value::Array(kinds)) => {

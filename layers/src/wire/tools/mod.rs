@@ -84,9 +84,10 @@ pub(super) fn add(request: &mut Value, definitions: &[ToolDefinition], format: F
     let Some(fields) = request.as_object_mut().filter(|_| !new.is_empty()) else { return };
     let is_of_functions =
         format == Format::OpenAiChat && fields.get("tools").is_none_or(Value::is_null) && fields.contains_key("functions");
-    let (field, written): (&str, Vec<Value>) = match is_of_functions {
-        true => ("functions", new.iter().map(|definition| definition.plain()).collect()),
-        false => ("tools", new.iter().filter_map(|definition| definition.written(format)).collect()),
+    let (field, written): (&str, Vec<Value>) = if is_of_functions {
+        ("functions", new.iter().map(|definition| definition.plain()).collect())
+    } else {
+        ("tools", new.iter().filter_map(|definition| definition.written(format)).collect())
     };
     if written.is_empty() {
         return;
