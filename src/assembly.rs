@@ -5,11 +5,11 @@ use crate::files::RepositoryFile;
 use crate::invariants::{self, RelevantInvariants};
 use crate::layers::invariant::{CatalogSource, InvariantSelector, SelectByWords};
 use crate::layers::profile::ModelProfiles;
-use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions};
+use crate::layers::skill::{CatalogMode, CatalogOptions, LoadSkillsBy, SkillContextOptions, SkillTool, SkillToolOptions};
 use crate::layers::text::Limit;
 use crate::layers::{
-    ActiveSkillsLayer, Budget, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer, Source,
-    SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
+    ActiveSkillsLayer, Budget, InvariantsLayer, PromptStack, SectionsLayer, Settings, SkillActivationLayer, SkillCatalogLayer,
+    SkillToolLayer, Source, SystemPromptLayer, TextSection, Tier, ToolOutputLayer, UserAuthorityLayer,
 };
 use crate::providers::ProvidedSkills;
 use crate::sections::{
@@ -48,6 +48,7 @@ pub struct Assembly {
     sessions: Arc<RecentSessions>,
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
+    answers_skill_tool: bool,
     relevant: Option<RelevantInvariants>,
 }
 
@@ -78,6 +79,7 @@ impl Assembly {
             sessions,
             load_by: LoadSkillsBy::default(),
             tool_names: Vec::new(),
+            answers_skill_tool: false,
             relevant: None,
         }
     }
@@ -95,6 +97,13 @@ impl Assembly {
     /// How the model loads a skill; by its own file tool unless told otherwise.
     pub fn load_skills_by(mut self, way: LoadSkillsBy) -> Self {
         self.load_by = way;
+        self
+    }
+    /// The host answers calls of the skill tool, by [`skill_tool`](Self::skill_tool): its definition is offered, and the catalog says to load skills by
+    /// it. Without this the model is offered no tool that nobody answers.
+    pub fn answer_skill_tool(mut self) -> Self {
+        self.answers_skill_tool = true;
+        self.load_by = LoadSkillsBy::Tool(self.config.skills.tool.name.clone());
         self
     }
     /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
@@ -136,6 +145,9 @@ impl Assembly {
         stack = stack.with(self.sections());
         if let Some(catalog) = self.skill_catalog() {
             stack = stack.with(catalog);
+        }
+        if let Some(tool) = self.skill_tool_layer() {
+            stack = stack.with(tool);
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
@@ -256,6 +268,14 @@ impl Assembly {
             SkillCatalogLayer::new(options)
         })
     }
+    /// The skill tool, which answers a model's calls: `skills.tool`, `skills.max_resource_bytes`.
+    pub fn skill_tool(&self) -> SkillTool {
+        SkillTool::new(self.skills.clone(), self.skill_tool_options())
+    }
+    /// The definition of the skill tool and what it brings into force, where the host said that it [answers](Self::answer_skill_tool) it.
+    pub fn skill_tool_layer(&self) -> Option<SkillToolLayer> {
+        self.answers_skill_tool.then(|| SkillToolLayer::new(self.skill_tool_options()))
+    }
     /// The bodies of skills in force.
     pub fn active_skills(&self) -> ActiveSkillsLayer {
         ActiveSkillsLayer::new(self.skill_context())
@@ -281,6 +301,14 @@ impl Assembly {
     fn invariants_file(&self) -> RepositoryFile {
         let root = self.workspace.root().to_owned();
         RepositoryFile::new(root.join("INVARIANTS.md"), root, MAX_INVARIANTS_BYTES)
+    }
+    fn skill_tool_options(&self) -> SkillToolOptions {
+        let mut options = SkillToolOptions::default();
+        options.name.clone_from(&self.config.skills.tool.name);
+        options.advertise = self.config.skills.tool.advertise;
+        options.max_resource_bytes = self.config.skills.max_resource_bytes;
+        options.context = self.skill_context();
+        options
     }
     fn skill_context(&self) -> SkillContextOptions {
         let mut options = SkillContextOptions::default();

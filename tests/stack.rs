@@ -15,6 +15,7 @@ mod stack {
     mod sections;
     mod selector;
     mod sessions;
+    mod skill_tool;
     mod skills;
     mod talk;
 }

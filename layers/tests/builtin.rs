@@ -16,6 +16,8 @@ mod overtaken;
 mod profiles;
 #[path = "builtin/prompt.rs"]
 mod prompt;
+#[path = "builtin/skill_tool.rs"]
+mod skill_tool;
 #[path = "builtin/stage.rs"]
 mod stage;
 #[path = "builtin/suggestion.rs"]

@@ -2,6 +2,8 @@
 
 mod common;
 
+#[path = "claims/added_tools.rs"]
+mod added_tools;
 #[path = "claims/alike.rs"]
 mod alike;
 #[path = "claims/branches.rs"]

@@ -71,7 +71,7 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", "proxy"];
+const WITHOUT_EFFECT: &[&str] = &["skills.code", "proxy"];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {

@@ -1,12 +1,11 @@
-//! The files beside a skill's instructions: their names, and their text, confined to what the skill brings.
+//! The names of the files beside a skill's instructions.
 
-use super::links::{Links, Refusal};
-use super::skill_file::{Form, read_bounded};
+use super::links::Links;
+use super::skill_file::Form;
 use super::walk::PRUNED;
-use crate::layers::Diagnostic;
 use crate::layers::skill::SkillResources;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// Bundled files that a manifest names.
 const NAMED: usize = 10;
@@ -14,17 +13,6 @@ const NAMED: usize = 10;
 const MAX_DEPTH: usize = 6;
 /// Entries of a skill's folder that are looked at.
 const MAX_ENTRIES: usize = 20_000;
-
-/// A bundled file, as text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Resource {
-    /// Where it was found.
-    pub path: PathBuf,
-    /// At most `max_resource_bytes` of it.
-    pub text: String,
-    /// Whether there is more.
-    pub cut: bool,
-}
 
 /// The first bundled files by name, relative to the skill's folder with `/` between, and how many more there are.
 pub(super) fn names(instructions: &Path, form: Form, links: &Links) -> (Vec<String>, usize) {
@@ -76,42 +64,4 @@ fn below(folder: &Path, instructions: &Path, links: &Links) -> (Vec<String>, usi
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     (names, more)
-}
-
-/// A bundled file's text. What leads out of the skill is refused: `..`, absolute paths, and links as far as the root's rules say.
-pub(super) fn read(instructions: &Path, form: Form, links: &Links, path: &str, max_bytes: usize) -> Result<Resource, Diagnostic> {
-    let refused = |why: &str| Diagnostic::error("resource-refused", format!("`{path}`: {why}")).at(instructions.to_string_lossy());
-    let (Some(folder), true) = (instructions.parent(), form.has_folder()) else {
-        return Err(refused("this skill is a single file and brings no others"));
-    };
-    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if path.is_empty() || path.contains('\0') || !inside {
-        return Err(refused("a path relative to the skill's folder that stays in it is wanted"));
-    }
-    let found = folder.join(path);
-    let canonical = links.resolve(&found).map_err(|refusal| match refusal {
-        Refusal::Unreadable(error) => {
-            Diagnostic::error("resource-missing", format!("`{path}`: {error}")).at(instructions.to_string_lossy())
-        }
-        Refusal::LeadsOut(_) => refused("it is a link that leads out of the repository"),
-    })?;
-    let stays = fs::canonicalize(folder).is_ok_and(|folder| canonical.starts_with(folder));
-    if !stays && !links.followed {
-        return Err(refused("it is a link that leads out of the skill, and `skills.follow_symlinks` is off"));
-    }
-    let (bytes, cut) = read_bounded(&canonical, max_bytes).map_err(|error| error.at(found.to_string_lossy()))?;
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) if cut && error.utf8_error().error_len().is_none() => {
-            let valid = error.utf8_error().valid_up_to();
-            let mut bytes = error.into_bytes();
-            bytes.truncate(valid);
-            String::from_utf8(bytes).unwrap_or_default()
-        }
-        Err(error) => {
-            let offset = error.utf8_error().valid_up_to();
-            return Err(Diagnostic::error("not-utf8", format!("no text: at offset {offset} this is no UTF-8")).at(found.to_string_lossy()));
-        }
-    };
-    Ok(Resource { path: found, text, cut })
 }

@@ -44,6 +44,7 @@ mod known;
 mod links;
 mod parallel;
 mod registry;
+mod resources;
 mod roots;
 mod skill_file;
 mod unknown;
@@ -52,10 +53,10 @@ mod walk;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use bundled::Resource;
 pub use fields::{Described, describe};
 pub use registry::FolderSkills;
 pub(crate) use registry::configure;
+pub use resources::Resource;
 pub(crate) use roots::resolved;
 pub use roots::{DiscoveryOptions, Root, RootRules, roots};
 #[cfg(any(feature = "cli", feature = "install"))]

@@ -1,9 +1,10 @@
 //! All folder skills as one registry: a snapshot that never changes, swapped whole when they are read again.
 
-use super::bundled::{self, Resource};
+use super::bundled;
 use super::front_matter;
 use super::known::{Key, Known, KnownFile};
 use super::parallel::{MANY, side_by_side};
+use super::resources::Resource;
 use super::roots::{DiscoveryOptions, Root, RootRules, roots};
 use super::skill_file::{FileSkill, Place, Reading, SkillFile, read_bounded};
 use super::unknown::unknown;
@@ -140,7 +141,7 @@ impl FolderSkills {
         let state = self.state();
         let unknown = || Diagnostic::error("skill-unknown", format!("there is no skill `{id}`"));
         let file = state.file(id).ok_or_else(unknown)?;
-        bundled::read(file.path(), file.form, &file.place.links, path, self.0.options.max_resource_bytes.get())
+        file.files().text(path, self.0.options.max_resource_bytes.get())
     }
 
     fn state(&self) -> Arc<State> {

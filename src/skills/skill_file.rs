@@ -1,16 +1,22 @@
 //! One skill file: its front matter for the catalog in one open and one read, and later its body. Nothing but a regular file is ever read.
 
+use super::bundled;
 use super::fields::{Described, describe};
 use super::front_matter::{self, Document};
 use super::links::{Links, Refusal};
+use super::resources::{Contents, Files, Reach, decoded};
 use super::validation::{RuleSet, dropped_by, front_matter_findings};
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::files::{self, Stamp};
-use crate::layers::skill::{LoadSkill, LoadingSkill, SkillId, SkillLoadError, SkillPlaceholders, SkillSource, SkillSummary, SkillText};
+use crate::layers::skill::{
+    LoadSkill, LoadingFiles, LoadingResource, LoadingSkill, SkillFiles, SkillId, SkillLoadError, SkillPlaceholders, SkillResource,
+    SkillSource, SkillSummary, SkillText,
+};
 use crate::layers::{Diagnostic, Severity};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -275,6 +281,11 @@ impl FileSkill {
         self.more.as_deref().map_or(&[], |more| &more.diagnostics)
     }
 
+    /// The files that it brings.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files { instructions: self.path(), form: self.form, links: &self.place.links }
+    }
+
     /// Where its file is if no link was put in the way since.
     fn is_at(&self, canonical: &Path) -> bool {
         let Place { root, canonical: of_root, .. } = &*self.place;
@@ -323,6 +334,26 @@ impl LoadSkill for FileSkill {
             let read = off_the_executor_within(FILE_DEADLINE, move || skill.read()).await;
             let failed = || Err(Diagnostic::error("file-unreadable", "this file could not be read in time"));
             read.unwrap_or_else(failed).map_err(|error| error.at(path))
+        })
+    }
+    fn files(&self) -> LoadingFiles {
+        let skill = self.clone();
+        Box::pin(async move {
+            let names = move || bundled::names(skill.path(), skill.form, &skill.place.links);
+            let (names, more) = off_the_executor_within(FILE_DEADLINE, names).await.unwrap_or_default();
+            SkillFiles { names, more }
+        })
+    }
+    fn resource(&self, path: &str, max_bytes: NonZeroUsize) -> LoadingResource {
+        let (skill, path) = (self.clone(), path.to_owned());
+        Box::pin(async move {
+            let location = skill.summary.location.clone();
+            let read = move || skill.files().read(&path, Reach::Skill, max_bytes.get());
+            let failed = || Err(Diagnostic::error("file-unreadable", "this file could not be read in time").at(location));
+            let Contents { path, bytes, length, cut } = off_the_executor_within(FILE_DEADLINE, read).await.unwrap_or_else(failed)?;
+            let is_text = !bytes.contains(&0);
+            let text = decoded(bytes, cut).ok().filter(|_| is_text);
+            Ok(SkillResource { location: path.to_string_lossy().into_owned(), bytes: length, text })
         })
     }
 }

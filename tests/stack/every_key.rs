@@ -55,6 +55,8 @@ const ROWS: &[Row] = &[
     row("skills.prompt.format", "skills.prompt.format = 'lines'", &["- plain: Plain skill for plain things."], &["<id>plain</id>"]),
     row("skills.matching.patterns.ID", "skills.matching.patterns.plain = ['gad+get']", &["The skill plain"], &[]),
     row("skills.matching.max_suggestions", "skills.matching.max_suggestions = 1", &[], &["The skill gadgeteer"]),
+    row("skills.tool.name", "skills.tool.name = 'load_skill'", &["load_skill"], &[]),
+    row("skills.tool.advertise", "skills.tool.advertise = true", &["Skills:\n- acting: An acting one.\n"], &[]),
     Row { message: "/skill plain x", ..row("skills.commands", "skills.commands = true", &["Body of plain."], &[]) },
     row("system_prompt.mode", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),
     row("system_prompt.text", "system_prompt.mode = 'replace'\nsystem_prompt.text = 'OWN BASE'", &["OWN BASE"], &[BASE]),
@@ -153,7 +155,7 @@ fn place() -> Place {
 /// All that a request says, the descriptions of its tools, and what was noticed.
 fn seen(place: &Place, config: &str, message: &str) -> String {
     let environment = place.environment(config).variable("LANG", "de_DE.UTF-8").variable("PATH", std::env::var("PATH").unwrap_or_default());
-    let assembly = Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap();
+    let assembly = Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap().answer_skill_tool();
     let (session, report) = (Session::new(), Report::default());
     session.activate(id("acting"), None);
     let context = Context::default().session(session).report(report.clone()).agent("coder", "build");

@@ -2,7 +2,7 @@
 
 use crate::skill::{ActiveSkill, SkillId};
 use crate::text::{Fitted, Limit, Room, TextChange};
-use crate::wire::ToolOutputBound;
+use crate::wire::{ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -309,6 +309,8 @@ pub enum Entry {
         /// The change.
         change: TextChange,
     },
+    /// A tool of ours that the host answers, in a session that starts here.
+    AddsTool(ToolDefinition),
     /// How much of each tool result is sent, in a session that starts here.
     BoundsToolOutput(ToolOutputBound),
     /// Something was noticed.

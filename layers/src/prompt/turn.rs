@@ -5,7 +5,7 @@ use super::session::{Session, SessionKey, Told};
 use super::{Diagnostic, Report};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId, Skills};
 use crate::text::TextChange;
-use crate::wire::{Conversation, ToolOutputBound};
+use crate::wire::{Conversation, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -283,6 +283,13 @@ impl Prompt {
     pub fn describe_tool(&mut self, name: impl Into<String>, change: TextChange) {
         if self.round == Round::Start && !change.is_nothing() {
             self.slots.push(Slot::Ready(Entry::DescribesTool { name: name.into(), change }));
+        }
+    }
+    /// Proposes a tool of ours, which the host answers. It stands behind the caller's tools, the same in each request of a session from its start:
+    /// ignored in other rounds. Of equal names the first layer's stands, and the caller's before that.
+    pub fn add_tool(&mut self, definition: ToolDefinition) {
+        if self.round == Round::Start {
+            self.slots.push(Slot::Ready(Entry::AddsTool(definition)));
         }
     }
     /// Proposes how much of each tool result is sent. The numbers are part of the session from its start; the archive is asked for each request. The

@@ -35,6 +35,10 @@ impl ActiveSkill {
     pub fn explicit(id: SkillId, arguments: Option<&str>) -> Self {
         Self { id, arguments: arguments.map(str::to_owned), mode: SkillActivationMode::Explicit }
     }
+    /// By the model, through the skill tool.
+    pub fn by_tool(id: SkillId, arguments: Option<&str>) -> Self {
+        Self { mode: SkillActivationMode::Tool, ..Self::explicit(id, arguments) }
+    }
     /// By the user's words.
     pub fn automatic(id: SkillId) -> Self {
         Self { id, arguments: None, mode: SkillActivationMode::Automatic }

@@ -131,7 +131,8 @@ pub(crate) fn bodies(
     }
 }
 
-fn preamble(options: &SkillContextOptions) -> String {
+/// What holds for all bodies.
+pub(super) fn preamble(options: &SkillContextOptions) -> String {
     let mut text =
         "Skills in force stand in <skill> blocks: instructions for the tasks that they are about. Relative paths in one resolve against \
                     its own folder."

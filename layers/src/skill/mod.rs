@@ -12,6 +12,7 @@ mod model;
 mod permissions;
 pub mod provider;
 mod snapshot;
+mod tool;
 
 pub(crate) use active::ActiveSkills;
 pub use active::{ActiveSkill, SkillActivationMode};
@@ -30,4 +31,9 @@ pub use model::{
     SkillRequirements, SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
 pub use permissions::{Advice, HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, Suggestion};
-pub use snapshot::{LoadSkill, LoadingSkill, Skill, SkillLoadError, SkillRegistry, SkillText, Skills};
+pub use snapshot::{
+    LoadSkill, LoadingFiles, LoadingResource, LoadingSkill, Skill, SkillFiles, SkillLoadError, SkillRegistry, SkillResource, SkillText,
+    Skills,
+};
+pub(crate) use tool::invoked_in;
+pub use tool::{InvokedSkill, SkillTool, SkillToolCall, SkillToolOptions, SkillToolResult};

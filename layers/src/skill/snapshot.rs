@@ -3,6 +3,7 @@
 use super::{Matcher, SkillId, SkillList, SkillSummary};
 use crate::prompt::Diagnostic;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
@@ -23,10 +24,45 @@ pub type SkillLoadError = Diagnostic;
 /// A body under way: it does not block, and has its deadline in it.
 pub type LoadingSkill = Pin<Box<dyn Future<Output = Result<SkillText, SkillLoadError>> + Send>>;
 
-/// Where a skill's instructions come from. Called when the skill is activated, never for the catalog.
+/// The files that a skill brings beside its instructions, by their paths in its folder.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SkillFiles {
+    /// The first of them, sorted.
+    pub names: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// A file that a skill brings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SkillResource {
+    /// Where it is.
+    pub location: String,
+    /// Bytes of the whole file.
+    pub bytes: u64,
+    /// At most as many bytes of it as were asked for; `None` where it is no text.
+    pub text: Option<String>,
+}
+
+/// Names of bundled files under way: it does not block, and has its deadline in it.
+pub type LoadingFiles = Pin<Box<dyn Future<Output = SkillFiles> + Send>>;
+
+/// A bundled file under way: it does not block, and has its deadline in it.
+pub type LoadingResource = Pin<Box<dyn Future<Output = Result<SkillResource, SkillLoadError>> + Send>>;
+
+/// Where a skill's instructions come from, and the files that it brings. Called when the skill is activated, never for the catalog.
 pub trait LoadSkill: Send + Sync {
     /// The body. Blocking work goes off the executor; a failure becomes a diagnostic of the request.
     fn load(&self) -> LoadingSkill;
+    /// The files that it brings; none unless told otherwise.
+    fn files(&self) -> LoadingFiles {
+        Box::pin(std::future::ready(SkillFiles::default()))
+    }
+    /// A file that it brings, by its path in the skill's folder as the model wrote it: who implements it lets nothing lead out of that folder.
+    fn resource(&self, path: &str, max_bytes: NonZeroUsize) -> LoadingResource {
+        let _ = (path, max_bytes);
+        Box::pin(std::future::ready(Err(Diagnostic::error("resource-missing", "this skill brings no files"))))
+    }
 }
 
 impl LoadSkill for String {

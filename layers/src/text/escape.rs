@@ -10,6 +10,8 @@ use std::fmt::Write;
 pub const BLOCKS: &[&str] = &[
     "context",
     "skill",
+    "skill_files",
+    "skill_resource",
     "available_skills",
     "active_skills",
     "arguments",

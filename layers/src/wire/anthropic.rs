@@ -8,8 +8,7 @@
 
 use super::cache;
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
-use super::{Conversation, Edits, GAP, Role, Spot, SystemEdit, Wire};
+use super::{Conversation, Edits, Format, GAP, Role, Spot, SystemEdit, Wire, tools};
 use crate::prompt::BLOCK_START;
 use serde_json::Value;
 
@@ -84,7 +83,8 @@ impl Wire<Value> for Anthropic {
         }
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
         let system = json::system(request.get("system"));
-        let mut conversation = Conversation { model: json::model(request), system, tools, ..Conversation::default() };
+        let tool_names = tools::names(request);
+        let mut conversation = Conversation { model: json::model(request), system, tools, tool_names, ..Conversation::default() };
         conversation.unmarked_bytes = cache::unmarked_bytes(request);
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
@@ -100,7 +100,7 @@ impl Wire<Value> for Anthropic {
             for block in blocks.iter().filter(|block| is_result(block)) {
                 let spot = Spot::BehindPart(last_result.unwrap_or_default());
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
-                conversation.measure_result(block.get("content").map_or(0, result_chars));
+                json::measure_result(&mut conversation, block.get("content"));
             }
             if last_result.is_none() || !blocks.iter().all(is_result) {
                 conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));
@@ -110,6 +110,7 @@ impl Wire<Value> for Anthropic {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        tools::add(&mut request, &edits.tools, Format::Anthropic);
         let is_ours = |text: &str| text.starts_with(BLOCK_START) || edits.system.as_ref().is_some_and(|system| is_part_of(text, system));
         let marks = edits.cache.as_ref().filter(|marks| marks.unmark(&mut request, is_ours));
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {

@@ -68,6 +68,8 @@ pub struct Message {
     pub answers: Vec<Option<usize>>,
     /// Of each of them the message that it stands in and its characters, as a bound on tool output counts; none where a wire bounds no output.
     pub result_chars: Vec<(usize, usize)>,
+    /// Whole blocks of skills' bodies in results, each with the position in `answers` of the result that holds it.
+    pub skill_blocks: Vec<(usize, String)>,
     /// Of each call whose arguments are no JSON where JSON is due, the message and the characters.
     pub malformed_argument_chars: Vec<(usize, usize)>,
 }
@@ -121,6 +123,10 @@ pub struct Conversation {
     pub tools: Vec<String>,
     /// Bytes of tools and of the caller's system text, in a format whose prefixes are marked for a cache, and where the caller marks none.
     pub unmarked_bytes: Option<usize>,
+    /// The names of all tools of the request, the provider's own among them.
+    pub tool_names: Vec<String>,
+    /// No tool may be added: the format has none, or the provider refuses such a request.
+    pub takes_no_tools: bool,
     /// The provider, as hosts name it, where no other speaks this format.
     pub provider: Option<&'static str>,
 }
@@ -162,6 +168,24 @@ impl Conversation {
             run.result_chars.push((run.at, chars));
         }
     }
+    /// The result that was pushed last holds this text: whole blocks of skills' bodies in it are noted.
+    pub fn note_skill_blocks(&mut self, text: &str) {
+        if let Some(run) = self.messages.last_mut().filter(|run| run.role == Role::Tool) {
+            let result = run.answers.len().saturating_sub(1);
+            run.skill_blocks.extend(skill_blocks(text).map(|block| (result, block.to_owned())));
+        }
+    }
+    /// The messages behind the model's last one, and the calls that it makes.
+    pub(crate) fn newest(&self) -> (&[Message], &[ToolCall]) {
+        match self.messages.iter().rposition(|message| message.role == Role::Assistant) {
+            Some(last) => (&self.messages[last + 1..], &self.messages[last].calls),
+            None => (&self.messages, &[]),
+        }
+    }
+    /// Whether a tool result holds this block whole.
+    pub(crate) fn holds_skill_block(&self, block: &str) -> bool {
+        self.messages.iter().flat_map(|message| &message.skill_blocks).any(|(_, held)| held == block)
+    }
     /// Adds to the model's message at the end, or begins one: for formats that write texts and calls as items of their own.
     pub(crate) fn assistant(&mut self, at: usize) -> &mut Message {
         if self.messages.last().is_none_or(|last| last.role != Role::Assistant) {
@@ -169,5 +193,42 @@ impl Conversation {
         }
         let last = self.messages.len() - 1;
         &mut self.messages[last]
+    }
+}
+
+/// The blocks of skills' bodies in a text, whole: from an opening tag at a line's beginning to the first closing one, since no body holds one.
+fn skill_blocks(text: &str) -> impl Iterator<Item = &str> {
+    const OPEN: &str = "<skill id=\"";
+    const CLOSE: &str = "\n</skill>";
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let start = rest.find(OPEN)?;
+            let is_at_the_beginning = start == 0 || rest[..start].ends_with('\n');
+            let (block, behind) = rest.split_at(start).1.split_at(OPEN.len());
+            if !is_at_the_beginning {
+                rest = behind;
+                continue;
+            }
+            let end = behind.find(CLOSE)? + CLOSE.len();
+            let whole = &rest[start..start + block.len() + end];
+            rest = &behind[end..];
+            return Some(whole);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_skills_are_found_whole() {
+        let blocks = |text: &str| skill_blocks(text).map(str::to_owned).collect::<Vec<_>>();
+        let (one, two) = ("<skill id=\"a\" name=\"A\">\nText.\n</skill>", "<skill id=\"b\">\n\n</skill>");
+        assert_eq!(blocks(&format!("Ahead.\n\n{one}\nbetween\n{two}\n")), [one, two]);
+        assert_eq!(blocks(&format!("said <skill id=\"x\" and\n{one}")), [one]);
+        assert_eq!(blocks("<skill id=\"a\">\nText, and no end."), [""; 0]);
+        assert_eq!(blocks("<skill>\n</skill>"), [""; 0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cache::CacheMarks;
 use super::tool_output::ToolOutputBound;
+use super::tools::ToolDefinition;
 use super::{GAP, Spot};
 use crate::text::TextChange;
 use std::borrow::Cow;
@@ -116,6 +117,8 @@ pub struct Edits {
     pub removals: Vec<Removal>,
     /// Texts of ours that stand behind messages.
     pub appends: Vec<Append>,
+    /// Tools of ours, behind the caller's. One whose name is taken is left out.
+    pub tools: Arc<[ToolDefinition]>,
     /// What becomes of the descriptions of the caller's tools, by name. Names and schemas stay.
     pub tool_descriptions: Arc<BTreeMap<String, TextChange>>,
     /// How much of each tool result is sent.

@@ -10,8 +10,7 @@
 //! request would be refused.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
-use super::{Conversation, Edits, HeldHistory, Role, Spot, Wire};
+use super::{Conversation, Edits, Format, HeldHistory, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
 /// Gemini generateContent.
@@ -44,6 +43,14 @@ fn declarations_mut(tool: &mut Value) -> &mut [Value] {
     json::list_mut(tool, field)
 }
 
+/// Whether functions may be declared. Beside the provider's own tools, and where the answer is to be JSON, some models refuse them.
+fn takes_functions(request: &Value) -> bool {
+    let tools = json::list(request, "tools");
+    let config = either(request, "generationConfig", "generation_config").unwrap_or(&Value::Null);
+    let answers_in_json = either(config, "responseMimeType", "response_mime_type").is_some_and(|kind| kind != "text/plain");
+    tools.iter().any(|tool| !declarations(tool).is_empty()) || (tools.is_empty() && !answers_in_json)
+}
+
 fn kind(part: &Value) -> PartKind {
     let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or_default();
     if is_thought || function_call(part).is_some() || function_response(part).is_some() {
@@ -70,6 +77,8 @@ impl Wire<Value> for Gemini {
             held_by_provider: cached.map(|name| HeldHistory::Fixed(name.to_owned())),
             system_is_held: cached.is_some(),
             tools: json::described(json::list(request, "tools").iter().flat_map(declarations)),
+            tool_names: tools::names(request),
+            takes_no_tools: cached.is_some() || !takes_functions(request),
             ..Conversation::default()
         };
         for (at, content) in json::list(request, "contents").iter().enumerate() {
@@ -86,7 +95,7 @@ impl Wire<Value> for Gemini {
                     "" => conversation.push_result_of_name(at, Spot::Content, json::text(response, "name")),
                     id => conversation.push_result_of_id(at, Spot::Content, id),
                 }
-                conversation.measure_result(response.get("response").map_or(0, result_chars));
+                json::measure_result(&mut conversation, response.get("response"));
             }
             if parts.is_empty() || parts.iter().any(|part| function_response(part).is_none()) {
                 conversation.messages.push(json::message(at, Role::User, content.get("parts"), kind));
@@ -109,6 +118,7 @@ impl Wire<Value> for Gemini {
                 text => json!({"parts": PARTS.system(text, system)}),
             };
         }
+        tools::add(&mut request, &edits.tools, Format::Gemini);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().flat_map(declarations_mut), edits);
         if let Some(Value::Array(contents)) = request.get_mut("contents") {
             for (at, content) in contents.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
 //! What the JSON wires share.
 
 use super::edits::{Append, Edits, Removal, SystemEdit};
-use super::{GAP, Message, Part, Role, Spot, ToolCall};
+use super::tool_output::{result_chars, result_texts};
+use super::{Conversation, GAP, Message, Part, Role, Spot, ToolCall};
 use serde_json::{Map, Value};
 use std::mem;
 
@@ -166,20 +167,24 @@ pub(super) fn canonical(value: &Value) -> String {
                 let mut fields: Vec<_> = fields.iter().filter(|(key, _)| !MARKS.contains(&key.as_str())).collect();
                 fields.sort_by_key(|(key, _)| *key);
                 out.push('{');
-                for (key, value) in fields {
+                for (n, (key, value)) in fields.into_iter().enumerate() {
+                    if n > 0 {
+                        out.push(',');
+                    }
                     out.push_str(&Value::from(key.as_str()).to_string());
                     out.push(':');
                     write(value, out);
-                    out.push(',');
                 }
                 out.push('}');
             }
             Value::Array(items) => {
                 out.push('[');
-                items.iter().for_each(|item| {
+                for (n, item) in items.iter().enumerate() {
+                    if n > 0 {
+                        out.push(',');
+                    }
                     write(item, out);
-                    out.push(',');
-                });
+                }
                 out.push(']');
             }
             plain => out.push_str(&plain.to_string()),
@@ -242,6 +247,14 @@ pub(super) fn describe<'a>(tools: impl Iterator<Item = &'a mut Value>, edits: &E
 /// A field's items, to change; none where it is no list.
 pub(super) fn list_mut<'a>(value: &'a mut Value, field: &str) -> &'a mut [Value] {
     value.get_mut(field).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+}
+
+/// Notes of the result that was pushed last how long it is, and which bodies of skills it holds.
+pub(super) fn measure_result(conversation: &mut Conversation, result: Option<&Value>) {
+    conversation.measure_result(result.map_or(0, result_chars));
+    for text in result.map(result_texts).unwrap_or_default() {
+        conversation.note_skill_blocks(text);
+    }
 }
 
 /// Cuts a field that holds a tool's result.

@@ -16,6 +16,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod tool_output;
+mod tools;
 
 pub use anthropic::Anthropic;
 pub(crate) use cache::BYTES_A_TOKEN;
@@ -29,6 +30,7 @@ pub use ollama::{OllamaChat, OllamaGenerate};
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use tool_output::{ToolOutputArchive, ToolOutputBound};
+pub use tools::{ResponseCall, ToolAnswer, ToolCalls, ToolDefinition, UnansweredCalls, gemini_schema};
 
 pub use crate::text::GAP;
 

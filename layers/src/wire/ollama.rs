@@ -9,8 +9,7 @@
 //! `raw` and `suffix` requests pass untouched: their prompt is no conversation.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
-use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, Format, HeldHistory, Message, Part, Removal, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
 /// Ollama `/api/chat`.
@@ -38,8 +37,8 @@ impl Wire<Value> for OllamaChat {
             return Conversation::foreign();
         }
         let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| tool.get("function")));
-        let (model, system) = (json::model(request), json::leading_system(request));
-        let mut conversation = Conversation { model, system, provider: Some(PROVIDER), tools, ..Conversation::default() };
+        let (model, system, tool_names) = (json::model(request), json::leading_system(request), tools::names(request));
+        let mut conversation = Conversation { model, system, provider: Some(PROVIDER), tools, tool_names, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let kind = |part: &Value| if json::text(part, "type") == "text" { PartKind::Text } else { PartKind::Media };
             match json::text(message, "role") {
@@ -55,7 +54,7 @@ impl Wire<Value> for OllamaChat {
                         }
                         id => conversation.push_result_of_id(at, Spot::NewMessage, id),
                     }
-                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, message.get("content"));
                 }
                 role => {
                     let role = if role == "assistant" { Role::Assistant } else { Role::User };
@@ -73,6 +72,7 @@ impl Wire<Value> for OllamaChat {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        tools::add(&mut request, &edits.tools, Format::Ollama);
         let functions = json::list_mut(&mut request, "tools").iter_mut().filter_map(|tool| tool.get_mut("function"));
         json::describe(functions, edits);
         let edit = |message: &mut Value, at: usize| {
@@ -110,6 +110,7 @@ impl Wire<Value> for OllamaGenerate {
             model: json::model(request),
             system: json::system(request.get("system")),
             provider: Some(PROVIDER),
+            takes_no_tools: true,
             ..Conversation::default()
         }
     }

@@ -7,8 +7,7 @@
 //! | text in a tool round | a user message behind the last `tool` message |
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
-use super::{Conversation, Edits, Message, Role, Spot, Wire};
+use super::{Conversation, Edits, Format, Message, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 
 /// OpenAI Chat Completions.
@@ -41,8 +40,8 @@ impl Wire<Value> for OpenAiChat {
         }
         let speaks_as_developer = json::list(request, "messages").iter().any(|message| json::text(message, "role") == "developer");
         let tools = json::described(json::list(request, "tools").iter().filter_map(definition).chain(json::list(request, "functions")));
-        let (model, system) = (json::model(request), json::leading_system(request));
-        let mut conversation = Conversation { speaks_as_developer, system, model, tools, ..Conversation::default() };
+        let (model, system, tool_names) = (json::model(request), json::leading_system(request), tools::names(request));
+        let mut conversation = Conversation { speaks_as_developer, system, model, tools, tool_names, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
                 role @ ("tool" | "function") => {
@@ -51,7 +50,7 @@ impl Wire<Value> for OpenAiChat {
                     } else {
                         conversation.push_result_of_name(at, Spot::NewMessage, json::text(message, "name"));
                     }
-                    conversation.measure_result(message.get("content").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, message.get("content"));
                 }
                 "assistant" => {
                     let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
@@ -77,6 +76,7 @@ impl Wire<Value> for OpenAiChat {
     }
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
+        tools::add(&mut request, &edits.tools, Format::OpenAiChat);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter_map(definition_mut), edits);
         json::describe(json::list_mut(&mut request, "functions").iter_mut(), edits);
         let edit = |message: &mut Value, at: usize| {

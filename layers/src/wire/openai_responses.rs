@@ -10,8 +10,7 @@
 //! what is new.
 
 use super::json::{self, PartKind, Parts};
-use super::tool_output::result_chars;
-use super::{Conversation, Edits, HeldHistory, Message, Part, Removal, Role, Spot, Wire};
+use super::{Conversation, Edits, Format, HeldHistory, Message, Part, Removal, Role, Spot, Wire, tools};
 use serde_json::{Value, json};
 use std::mem;
 
@@ -61,6 +60,9 @@ impl Wire<Value> for OpenAiResponses {
             system: json::system(request.get("instructions")),
             held_by_provider: held_by_provider(request),
             tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
+            tool_names: tools::names(request),
+            // A stored prompt may bring its own, which a list here would replace.
+            takes_no_tools: request.get("prompt").is_some_and(Value::is_object) && request.get("tools").is_none_or(Value::is_null),
             ..Conversation::default()
         };
         match request.get("input") {
@@ -87,7 +89,7 @@ impl Wire<Value> for OpenAiResponses {
                 "reasoning" | "item_reference" => {}
                 kind if kind.ends_with("_call_output") => {
                     conversation.push_result_of_id(at, Spot::NewMessage, json::text(item, "call_id"));
-                    conversation.measure_result(item.get("output").map_or(0, result_chars));
+                    json::measure_result(&mut conversation, item.get("output"));
                 }
                 "function_call" => {
                     let (id, name) = (json::text(item, "call_id"), json::text(item, "name"));
@@ -116,6 +118,7 @@ impl Wire<Value> for OpenAiResponses {
                 request["instructions"] = instructions.into();
             }
         }
+        tools::add(&mut request, &edits.tools, Format::OpenAiResponses);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         match request.get_mut("input") {
             Some(input @ Value::String(_)) if !edits.leaves(0) => {

@@ -38,6 +38,9 @@ pub struct ToolOutputBound {
     /// Where results are kept whole. No part of the session: it is asked anew for each request.
     #[serde(skip)]
     pub archive: Option<Arc<dyn ToolOutputArchive>>,
+    /// Bodies of skills that count as said in the results that hold them, which are sent whole.
+    #[serde(skip)]
+    pub(crate) whole: Vec<Arc<str>>,
 }
 
 impl PartialEq for ToolOutputBound {
@@ -59,6 +62,7 @@ impl fmt::Debug for ToolOutputBound {
             .field("max_chars", &self.max_chars)
             .field("max_malformed_argument_chars", &self.max_malformed_argument_chars)
             .field("archive", &self.archive.is_some())
+            .field("whole", &self.whole.len())
             .finish()
     }
 }
@@ -79,9 +83,17 @@ impl ToolOutputBound {
         Some(cut_middle(arguments, &room, |left_out| marker(left_out, None))?.apply(arguments))
     }
 
+    /// A skill's body counts as said in the result that holds it.
+    pub(crate) fn keeps_whole(&self, block: &str) -> bool {
+        self.whole.iter().any(|whole| **whole == *block)
+    }
+
     fn cut(&self, text: &str) -> Option<MiddleCut> {
         let room = Room::UNLIMITED.with(Limit::Chars(self.max_chars?.get()));
         if room.holds(text) {
+            return None;
+        }
+        if self.whole.iter().any(|block| text.contains(&**block)) {
             return None;
         }
         let location = self.archive.as_ref().and_then(|archive| archive.location(text));
@@ -147,6 +159,16 @@ fn marker(left_out: &str, location: Option<&str>) -> String {
     let whole = location.map(|location| format!("; the whole is in {location}")).unwrap_or_default();
     let line_end = if left_out.contains('\n') { "\n" } else { "" };
     format!("{line_end}[{} characters cut{whole}]{line_end}", left_out.chars().count())
+}
+
+/// The texts of a result, as they are counted here; none of what is only cut as JSON.
+pub(super) fn result_texts(result: &Value) -> Vec<&str> {
+    match result {
+        Value::String(text) => vec![text],
+        Value::Array(parts) => parts.iter().flat_map(texts).map(String::as_str).collect(),
+        Value::Object(fields) if fields.len() == 1 => fields.values().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// How many characters a result has, as they are counted here.

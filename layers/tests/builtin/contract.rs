@@ -10,7 +10,7 @@ use tower_prompt_layers::skill::SkillId;
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{
     ActiveSkillsLayer, Contribute, Document, InvariantsLayer, OpenLayer, PromptRequest, PromptStack, RenderLayer, SectionsLayer, Session,
-    Settings, SkillActivationLayer, SkillCatalogLayer, SystemPromptLayer, TextSection, Tier, UserAuthorityLayer,
+    Settings, SkillActivationLayer, SkillCatalogLayer, SkillToolLayer, SystemPromptLayer, TextSection, Tier, UserAuthorityLayer,
 };
 
 fn settings() -> Settings {
@@ -69,4 +69,5 @@ async fn every_built_in_layer_keeps_towers_contract() {
     keeps_the_contract(SkillCatalogLayer::default()).await;
     keeps_the_contract(ActiveSkillsLayer::default()).await;
     keeps_the_contract(SkillActivationLayer::default()).await;
+    keeps_the_contract(SkillToolLayer::default()).await;
 }

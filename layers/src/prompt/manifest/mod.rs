@@ -86,7 +86,10 @@ pub struct Manifest {
     pub system_hash: Option<ContentHash>,
     /// Our texts in the order in which they stand.
     pub texts: Vec<RenderedText>,
-    /// The caller's tools whose descriptions were changed.
+    /// Tools of ours behind the caller's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_tools: Vec<String>,
+    /// The tools whose descriptions were changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub described_tools: Vec<String>,
     /// The tool results that were cut.

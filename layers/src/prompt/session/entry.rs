@@ -6,7 +6,7 @@ use crate::prompt::fragment::FragmentId;
 use crate::prompt::manifest::RenderedFragment;
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
-use crate::wire::{Conversation, Role, ToolOutputBound};
+use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ pub(super) struct Value {
     pub(super) base: u32,
     /// Of the text that told it: less than the value, where a limit bit.
     said_bytes: usize,
+    /// A skill's body that stands in the result of a tool: it counts as told while a request holds that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) in_result: bool,
 }
 
 impl Value {
@@ -31,11 +34,23 @@ impl Value {
         self.said_bytes > 0
     }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
-        Self { text: state.intern(value), base: state.base, said_bytes: said.len() }
+        Self { text: state.intern(value), base: state.base, said_bytes: said.len(), in_result: false }
+    }
+    /// Told by the result of a tool that holds it so.
+    pub(super) fn in_result(state: &mut State, block: &str) -> Self {
+        Self { in_result: true, ..Self::told(state, block, block) }
+    }
+    /// Of the text that told it.
+    pub(super) fn said_bytes(&self) -> usize {
+        self.said_bytes
+    }
+    /// A request in this conversation shows it still.
+    pub(super) fn stands_in(&self, conversation: &Conversation) -> bool {
+        !self.in_result || conversation.holds_skill_block(&self.text)
     }
     /// As [`told`](Self::told), of a copy that others hold too.
     pub(super) fn told_with(state: &mut State, value: &Arc<str>, said: &str) -> Self {
-        Self { text: state.intern_shared(value), base: state.base, said_bytes: said.len() }
+        Self { text: state.intern_shared(value), base: state.base, said_bytes: said.len(), in_result: false }
     }
 }
 
@@ -69,6 +84,9 @@ pub(super) struct System {
     pub(super) stable: usize,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
+    /// Tools of ours.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) tools: Arc<[ToolDefinition]>,
     /// What becomes of the caller's tools, and of what they print.
     #[serde(default)]
     pub(super) tool_descriptions: Arc<BTreeMap<String, TextChange>>,

@@ -12,7 +12,7 @@ use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, Limi
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
-use crate::wire::{Role, ToolOutputBound};
+use crate::wire::{Role, ToolDefinition, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -123,7 +123,7 @@ impl Said<'_> {
         let stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(RenderedFragment::end).max().unwrap_or_default();
         let as_developer = turn.conversation.speaks_as_developer;
         let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text, as_developer, stable, fragments, values, tool_descriptions, tool_output }
+        System { text, as_developer, stable, fragments, values, tools: tools(entries), tool_descriptions, tool_output }
     }
 
     /// With a gap between two. What the last system prompt said is not counted again.
@@ -151,7 +151,9 @@ impl Said<'_> {
             }
         }
         if !turn.conversation.tools.is_empty() {
-            for name in all.keys().filter(|name| !turn.conversation.tools.contains(name)) {
+            let ours = tools(entries);
+            let is_there = |name: &String| turn.conversation.tools.contains(name) || ours.iter().any(|tool| tool.name == *name);
+            for name in all.keys().filter(|name| !is_there(name)) {
                 let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
             }
@@ -169,13 +171,16 @@ impl Said<'_> {
     ) -> NewEntry {
         let overtaken =
             |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
-        let mut kept: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        let all: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        let parent = parent(state, opened);
+        let told = state.told(parent, &turn.conversation, self.settings.placement, turn.round != Round::Tool);
+        let mut values = Values::new();
+        let mut kept = self.in_results(state, turn, &all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
         if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
             kept.retain(|f| f.id != ACTIVE_SKILLS);
         }
         let fragments = &*kept;
-        let parent = parent(state, opened);
         let mut active = crate::skill::ActiveSkills::default();
         active.merge(&turn.active);
         if parent != opened.held {
@@ -194,17 +199,14 @@ impl Said<'_> {
             }
         }
         let mut activated = Vec::new();
-        for fragment in fragments {
+        for fragment in &all {
             if let Some(Effect::Activates(skill)) = &fragment.effect {
                 activated.push(skill.id.clone());
                 active.put(skill.clone());
             }
         }
-        let mut entry =
-            NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active, activated };
+        let mut entry = NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values, active, activated };
         if opened.tail_takes_text {
-            let is_new_turn = turn.round != Round::Tool;
-            let told = state.told(parent, &turn.conversation, self.settings.placement, is_new_turn);
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             // A skill whose body does not fit does not come into force, and is not tried again and again.
             for skill in self.refused.iter().filter_map(|id| SkillId::new(id.strip_prefix(ACTIVE_SKILL)?).ok()) {
@@ -307,20 +309,19 @@ impl Said<'_> {
         events.chain(std::mem::take(&mut self.loaded)).collect()
     }
     fn loads(&mut self, piece: &Piece<'_>) {
-        let Some(id) = piece.fragment.id.strip_prefix(ACTIVE_SKILL).and_then(|id| SkillId::new(id).ok()) else { return };
-        self.loaded.push(SessionEvent::SkillContextLoaded {
-            id,
-            source: match &piece.fragment.source {
-                Source::File { path, .. } => path.clone(),
-                other => other.to_string(),
-            },
-            bytes: piece.text.len(),
-            truncated: piece.limit.is_some_and(|limit| limit.cut),
-            preview: shorten(&piece.text, self.settings.preview_max_chars).into_owned(),
-        });
+        self.loaded.extend(self.loading(piece.fragment, &piece.text, piece.limit.is_some_and(|limit| limit.cut)));
+    }
+    pub(super) fn loading(&self, fragment: &Fragment, text: &str, truncated: bool) -> Option<SessionEvent> {
+        let id = SkillId::new(fragment.id.strip_prefix(ACTIVE_SKILL)?).ok()?;
+        let source = match &fragment.source {
+            Source::File { path, .. } => path.clone(),
+            other => other.to_string(),
+        };
+        let preview = shorten(text, self.settings.preview_max_chars).into_owned();
+        Some(SessionEvent::SkillContextLoaded { id, source, bytes: text.len(), truncated, preview })
     }
 
-    fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {
+    pub(super) fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {
         let Some(effect) = &fragment.effect else { return };
         self.events.push(match effect {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
@@ -396,6 +397,13 @@ impl Said<'_> {
 /// What a new entry goes on from.
 pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
     state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
+}
+
+/// Of equal names the first layer's.
+fn tools(entries: &[Entry]) -> Arc<[ToolDefinition]> {
+    let mut names = BTreeSet::new();
+    let all = entries.iter().filter_map(|entry| if let Entry::AddsTool(definition) = entry { Some(definition) } else { None });
+    all.filter(|definition| names.insert(&definition.name)).cloned().collect()
 }
 
 /// The first layer's.

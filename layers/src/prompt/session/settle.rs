@@ -4,7 +4,7 @@ use super::Opened;
 use super::budgeted::{told_of_short_prefix, told_of_size};
 use super::entry::System;
 use super::event::SessionEvent;
-use super::places::Place;
+use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{Entry, Fragment};
@@ -13,7 +13,7 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, Edits, Message, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -50,7 +50,9 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         texts.iter_mut().for_each(|text| text.placement = Placement::System);
     }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
-    let (described_tools, cut_outputs) = bound_tools(state, turn, entries, &mut edits);
+    said.diagnostics.extend(add_tools(state, turn, &mut edits));
+    let added_tools: Vec<String> = edits.tools.iter().map(|tool| tool.name.clone()).collect();
+    let (described_tools, cut_outputs) = bound_tools(state, turn, newest, entries, &mut edits);
     if settings.marks_caches {
         edits.cache = Some(cache_marks(state, turn, &opened.places, &settings.models));
     }
@@ -94,6 +96,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         budget,
         system_hash,
         texts,
+        added_tools,
         described_tools,
         cut_outputs,
         events,
@@ -135,13 +138,34 @@ fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entr
     settles
 }
 
+/// The session's tools, where the request takes them; what is to be noticed of it.
+fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> Vec<Diagnostic> {
+    let Some(System { tools, .. }) = state.system.as_ref().filter(|system| !system.tools.is_empty()) else { return Vec::new() };
+    let names = |tools: &[ToolDefinition]| tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>().join(", ");
+    if turn.conversation.takes_no_tools {
+        let message = format!("this request takes no further tools, so the model is not offered {}", names(tools));
+        return vec![Diagnostic::note("tool-not-offered", message)];
+    }
+    let (taken, added): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(|tool| turn.conversation.tool_names.contains(&tool.name));
+    edits.tools = if taken.is_empty() { tools.clone() } else { added.into() };
+    // Later it may be ours, in what the caller kept.
+    if turn.round != Round::Start || taken.is_empty() {
+        return Vec::new();
+    }
+    let message = format!("the request has a tool of this name already, which stands in place of ours: {}", names(&taken));
+    vec![Diagnostic::warning("tool-name-taken", message)]
+}
+
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
-fn bound_tools(state: &State, turn: &Turn, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
+fn bound_tools(state: &State, turn: &Turn, newest: Option<Anchor>, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
     let Some(System { tool_descriptions, tool_output, .. }) = &state.system else { return (Vec::new(), Vec::new()) };
     edits.tool_descriptions.clone_from(tool_descriptions);
-    edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), ..bound });
-    let described = turn.conversation.tools.iter().filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
-    (described.collect(), tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
+    let whole = if tool_output.is_some() { state.bodies_in_results(newest) } else { Vec::new() };
+    edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), whole, ..bound });
+    let ours = edits.tools.iter().map(|tool| &tool.name);
+    let described = turn.conversation.tools.iter().chain(ours).filter(|tool| tool_descriptions.contains_key(*tool)).cloned();
+    let described = described.collect();
+    (described, edits.tool_output.as_ref().map(|bound| cut(turn, bound)).unwrap_or_default())
 }
 
 /// What breaks the cached prefix.
@@ -169,11 +193,14 @@ fn told_of_cuts(cut: &[CutOutput]) -> Vec<Diagnostic> {
 fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, system: Option<&SystemEdit>) -> CallersPart {
     let key = &state.memory.key;
     let conversation = &turn.conversation;
+    // What a caller kept may hold ours.
+    let ours = state.system.as_ref().map(|system| &*system.tools).unwrap_or_default();
+    let own_tools: Vec<&String> = conversation.tools.iter().filter(|name| ours.iter().all(|tool| tool.name != **name)).collect();
     let own = conversation.system.as_deref().map(|text| system.map_or(text, |system| system.callers(text)));
     CallersPart {
         key: Some(key.mark()),
         is_history_held: conversation.held_by_provider.is_some(),
-        tools: (!conversation.tools.is_empty()).then(|| key.hash_of(&conversation.tools)),
+        tools: (!own_tools.is_empty()).then(|| key.hash_of(&own_tools)),
         system: own.filter(|own| !own.is_empty()).map(|own| key.hash_of(own)),
         messages,
     }
@@ -198,14 +225,17 @@ fn archive(entries: &[Entry]) -> Option<Arc<dyn ToolOutputArchive>> {
 /// The results and the arguments that the wire cuts.
 fn cut(turn: &Turn, bound: &ToolOutputBound) -> Vec<CutOutput> {
     let messages = &turn.conversation.messages;
-    let over = |what, limit: Option<NonZeroUsize>, sizes: fn(&Message) -> &[(usize, usize)]| {
-        let limit = limit.map_or(usize::MAX, NonZeroUsize::get);
-        let over = messages.iter().flat_map(sizes).filter(move |(_, chars)| *chars > limit);
-        over.map(move |(message, chars)| CutOutput { message: *message, what, chars: *chars, limit })
+    let cut = |what, limit: Option<NonZeroUsize>, (message, chars): (usize, usize)| {
+        let limit = limit?.get();
+        (chars > limit).then_some(CutOutput { message, what, chars, limit })
     };
-    let results = over(CutText::Result, bound.max_chars, |message| &message.result_chars);
-    let arguments = over(CutText::Arguments, bound.max_malformed_argument_chars, |message| &message.malformed_argument_chars);
-    results.chain(arguments).collect()
+    let results = messages.iter().flat_map(|message| {
+        let is_whole = |result: usize| message.skill_blocks.iter().any(|(held, block)| *held == result && bound.keeps_whole(block));
+        message.result_chars.iter().enumerate().filter(move |(result, _)| !is_whole(*result)).map(|(_, size)| *size)
+    });
+    let arguments = messages.iter().flat_map(|message| message.malformed_argument_chars.iter().copied());
+    let results = results.filter_map(|size| cut(CutText::Result, bound.max_chars, size));
+    results.chain(arguments.filter_map(|size| cut(CutText::Arguments, bound.max_malformed_argument_chars, size))).collect()
 }
 
 /// The texts of the newest entry held and of its parents. An entry made later at an earlier place belongs to another branch.

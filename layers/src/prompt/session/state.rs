@@ -4,7 +4,7 @@
 //! histories never mix. All that changes it is an event: see [`State::happens`].
 
 use super::alike::LastSystem;
-use super::entry::{Entry, NewEntry, System, Told, Values};
+use super::entry::{Entry, NewEntry, System, Told, Value, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
@@ -51,6 +51,8 @@ pub(super) struct State {
     system_hash: Option<(Arc<str>, ContentHash)>,
     pub(super) max_places: usize,
     clock: u64,
+    /// Bytes of bodies that the skill tool gave since a place was settled last: no request holds them yet.
+    pub(super) given_by_tool: usize,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
     pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
     pub(super) record: Record,
@@ -98,6 +100,7 @@ impl State {
             system_hash: None,
             max_places,
             clock: 0,
+            given_by_tool: 0,
             last_sent: None,
             record: Record::default(),
         }
@@ -329,20 +332,24 @@ impl State {
     /// What a branch was told, as a request in this format shows it.
     pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation, placement: TextPlacement, is_new_turn: bool) -> Told {
         let mut told = Values::new();
-        for (_, entry) in self.shown(newest, placement, is_new_turn).filter(|(_, entry)| entry.stands_in(conversation)) {
-            for (id, value) in &entry.values {
+        let in_result = |value: &Option<Value>| value.as_ref().is_some_and(|value| value.in_result);
+        for (_, entry) in self.shown(newest, placement, is_new_turn) {
+            let stands = entry.stands_in(conversation);
+            for (id, value) in entry.values.iter().filter(|(_, value)| stands || in_result(value)) {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
-        // A suggestion is made once in a branch, whether it still stands there or not.
+        // A suggestion is made once in a branch, whether it still stands there or not; what stands in a result is the caller's to keep.
         if placement == TextPlacement::Latest {
-            for (id, value) in self.branch(newest).flat_map(|(_, entry)| &entry.values).filter(|(id, _)| id.starts_with(SKILL_SUGGESTION)) {
+            let stays = |id: &str, value: &Option<Value>| id.starts_with(SKILL_SUGGESTION) || in_result(value);
+            for (id, value) in self.branch(newest).flat_map(|(_, entry)| &entry.values).filter(|(id, value)| stays(id, value)) {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
         for (id, value) in self.system.iter().flat_map(|system| &system.values) {
             told.entry(id.clone()).or_insert_with(|| value.clone());
         }
+        told.retain(|_, value| value.as_ref().is_none_or(|value| value.stands_in(conversation)));
         Told(Arc::new(told))
     }
     pub(super) fn active_at(&self, anchor: Option<Anchor>) -> ActiveSkills {
@@ -433,6 +440,7 @@ impl State {
         let (made, used) = (self.clock, self.clock);
         self.entries.insert(anchor, Entry { parent, opened, role, text, fragments, values, active, message, read, sent, made, used });
         (self.last, self.last_places) = (Some(anchor), places);
+        self.given_by_tool = 0;
         // The request that settles a place tells what was taken out before it.
         self.purged.clear();
     }

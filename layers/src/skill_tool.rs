@@ -1,0 +1,69 @@
+//! The skill tool in the prompt: its definition, and the skills that the model loaded with it.
+
+use crate::prompt::{Contribute, Diagnostic, Entry, Prompt, Round, Tier, Turn, impl_tower_layer};
+use crate::skill::{self, SkillArguments, SkillToolOptions, skill_fragment};
+use std::num::NonZeroUsize;
+
+/// Offers the skill tool, where there is a skill to load, from a session's start on; for hosts that answer it, with a
+/// [`SkillTool`](crate::skill::SkillTool) of the same options. A skill that it loaded comes into force with the request that brings the result, in that
+/// branch alone: its body counts as said there, and is said again only where no request holds it any more. Stands ahead of
+/// [`ActiveSkillsLayer`](crate::ActiveSkillsLayer).
+///
+/// ```
+/// use tower_prompt_layers::skill::SkillToolOptions;
+/// use tower_prompt_layers::{PromptStack, Settings, SkillToolLayer, wire::Anthropic};
+///
+/// let stack = PromptStack::new(Anthropic, Settings::default()).with(SkillToolLayer::new(SkillToolOptions::default()));
+/// # let _ = stack;
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct SkillToolLayer {
+    options: SkillToolOptions,
+}
+
+impl SkillToolLayer {
+    /// With these options.
+    pub fn new(options: SkillToolOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl Contribute for SkillToolLayer {
+    fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
+        if prompt.round() == Round::Start
+            && let Some(definition) = self.options.definition(&turn.skills)
+        {
+            if self.options.has_usable_name() {
+                prompt.add_tool(definition);
+            } else {
+                let message = "the skill tool's name is none that all providers take (letters, digits, `_` and `-`, at most 64, a letter first); the \
+                               model is offered no skill tool";
+                prompt.diagnose(Diagnostic::error("tool-name-invalid", message));
+            }
+        }
+        if !prompt.round().collects(Tier::Step) {
+            return;
+        }
+        let invoked = skill::invoked_in(turn, &self.options.name);
+        if invoked.is_empty() {
+            return;
+        }
+        let pool = self.options.context.max_bytes.map(NonZeroUsize::get);
+        prompt.add_later(Tier::Step, || async move {
+            let mut entries: Vec<Entry> = Vec::new();
+            for (skill, active) in invoked {
+                match skill.content.load().await {
+                    Ok(text) => {
+                        let arguments = active.arguments.as_deref().map_or(SkillArguments::None, SkillArguments::Now);
+                        let fragment = skill_fragment(&skill.summary, &text.body, arguments).pool(pool);
+                        entries.push(fragment.activating(active.clone()).into());
+                    }
+                    Err(diagnostic) => entries.push(diagnostic.into()),
+                }
+            }
+            entries
+        });
+    }
+}
+
+impl_tower_layer!(SkillToolLayer);
