@@ -48,6 +48,8 @@ pub struct Assembly {
     load_by: LoadSkillsBy,
     tool_names: Vec<(String, String)>,
     relevant: Option<RelevantInvariants>,
+    #[cfg(feature = "tools")]
+    code_skills: Option<crate::tools::CodeSkillsLayer>,
 }
 
 impl Assembly {
@@ -68,7 +70,18 @@ impl Assembly {
         };
         let (environment, workspace) = (environment.clone(), workspace.clone());
         let sessions = Arc::new(RecentSessions::new(config.context.unnamed_sessions));
-        Self { config, environment, workspace, skills, sessions, load_by: LoadSkillsBy::default(), tool_names: Vec::new(), relevant: None }
+        Self {
+            config,
+            environment,
+            workspace,
+            skills,
+            sessions,
+            load_by: LoadSkillsBy::default(),
+            tool_names: Vec::new(),
+            relevant: None,
+            #[cfg(feature = "tools")]
+            code_skills: None,
+        }
     }
     /// With the skills of this registry instead.
     pub fn with_skills(mut self, skills: FolderSkills) -> Self {
@@ -83,6 +96,13 @@ impl Assembly {
     /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
     pub fn tool_names<A: Into<String>, B: Into<String>>(mut self, names: impl IntoIterator<Item = (A, B)>) -> Self {
         self.tool_names = names.into_iter().map(|(theirs, ours)| (theirs.into(), ours.into())).collect();
+        self
+    }
+    /// Tells the model of these code-backed skills, as far as `skills.code` lets them run: [`code_skills`](Self::code_skills) answers its calls.
+    #[cfg(feature = "tools")]
+    pub fn with_code_skills(mut self, skills: &crate::tools::CodeSkills, form: crate::tools::ListingForm) -> Self {
+        let skills = skills.configured(&self.config.skills.code);
+        self.code_skills = Some(crate::tools::CodeSkillsLayer::new(skills).listing(form));
         self
     }
     /// Chooses the invariants that count for a task by this selector, where `invariants.mode` is `relevant`.
@@ -119,6 +139,10 @@ impl Assembly {
         stack = stack.with(self.sections());
         if let Some(catalog) = self.skill_catalog() {
             stack = stack.with(catalog);
+        }
+        #[cfg(feature = "tools")]
+        if let Some(code_skills) = &self.code_skills {
+            stack = stack.with(code_skills.clone());
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
@@ -227,6 +251,11 @@ impl Assembly {
             }
             SkillCatalogLayer::new(options)
         })
+    }
+    /// The code-backed skills that the configuration lets run; none, unless [`with_code_skills`](Self::with_code_skills) gave some.
+    #[cfg(feature = "tools")]
+    pub fn code_skills(&self) -> crate::tools::CodeSkills {
+        self.code_skills.as_ref().map(|layer| layer.skills().clone()).unwrap_or_default()
     }
     /// The bodies of skills in force.
     pub fn active_skills(&self) -> ActiveSkillsLayer {

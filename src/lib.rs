@@ -37,6 +37,8 @@ mod process;
 pub mod sections;
 pub mod sessions;
 pub mod skills;
+#[cfg(feature = "tools")]
+pub mod tools;
 
 pub use assembly::Assembly;
 pub use environment::{Environment, Workspace};

@@ -109,8 +109,16 @@ const RELEVANT: &str = "invariants.mode = 'relevant'";
 const ON_INVARIANTS: &str = "Is this against invariant 1 or invariant 17?";
 
 /// Its effect is none on one request: which conversations are known is tested where the table is.
-/// Of bundled files it bounds what is read, which the host asks for. Previews stand in a session's log.
-const ELSEWHERE: [&str; 3] = ["context.unnamed_sessions", "skills.max_resource_bytes", "skills.preview_max_chars"];
+/// Of bundled files it bounds what is read, which the host asks for. Previews stand in a session's log. Code-backed skills are the host's.
+const ELSEWHERE: [&str; 7] = [
+    "context.unnamed_sessions",
+    "skills.max_resource_bytes",
+    "skills.preview_max_chars",
+    "skills.code.allow",
+    "skills.code.deny",
+    "skills.code.safe_mode",
+    "skills.code.routing",
+];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";
