@@ -50,6 +50,8 @@ pub struct Assembly {
     tool_names: Vec<(String, String)>,
     answers_skill_tool: bool,
     relevant: Option<RelevantInvariants>,
+    #[cfg(feature = "tools")]
+    code_skills: Option<crate::tools::CodeSkillsLayer>,
 }
 
 impl Assembly {
@@ -81,6 +83,8 @@ impl Assembly {
             tool_names: Vec::new(),
             answers_skill_tool: false,
             relevant: None,
+            #[cfg(feature = "tools")]
+            code_skills: None,
         }
     }
     /// With the skills of this registry instead.
@@ -109,6 +113,13 @@ impl Assembly {
     /// How the tool names that skills use (`Bash`, `Read`, `Edit`, `Write`) map to the host's.
     pub fn tool_names<A: Into<String>, B: Into<String>>(mut self, names: impl IntoIterator<Item = (A, B)>) -> Self {
         self.tool_names = names.into_iter().map(|(theirs, ours)| (theirs.into(), ours.into())).collect();
+        self
+    }
+    /// Tells the model of these code-backed skills, as far as `skills.code` lets them run: [`code_skills`](Self::code_skills) answers its calls.
+    #[cfg(feature = "tools")]
+    pub fn with_code_skills(mut self, skills: &crate::tools::CodeSkills, form: crate::tools::ListingForm) -> Self {
+        let skills = skills.configured(&self.config.skills.code);
+        self.code_skills = Some(crate::tools::CodeSkillsLayer::new(skills).listing(form));
         self
     }
     /// Chooses the invariants that count for a task by this selector, where `invariants.mode` is `relevant`.
@@ -148,6 +159,10 @@ impl Assembly {
         }
         if let Some(tool) = self.skill_tool_layer() {
             stack = stack.with(tool);
+        }
+        #[cfg(feature = "tools")]
+        if let Some(code_skills) = &self.code_skills {
+            stack = stack.with(code_skills.clone());
         }
         stack.with(self.active_skills()).with(self.skill_activation()).with(self.tool_output())
     }
@@ -270,11 +285,19 @@ impl Assembly {
     }
     /// The skill tool, which answers a model's calls: `skills.tool`, `skills.max_resource_bytes`.
     pub fn skill_tool(&self) -> SkillTool {
-        SkillTool::new(self.skills.clone(), self.skill_tool_options())
+        match &self.provided {
+            Some(provided) => SkillTool::new(provided.clone(), self.skill_tool_options()),
+            None => SkillTool::new(self.skills.clone(), self.skill_tool_options()),
+        }
     }
     /// The definition of the skill tool and what it brings into force, where the host said that it [answers](Self::answer_skill_tool) it.
     pub fn skill_tool_layer(&self) -> Option<SkillToolLayer> {
         self.answers_skill_tool.then(|| SkillToolLayer::new(self.skill_tool_options()))
+    }
+    /// The code-backed skills that the configuration lets run; none, unless [`with_code_skills`](Self::with_code_skills) gave some.
+    #[cfg(feature = "tools")]
+    pub fn code_skills(&self) -> crate::tools::CodeSkills {
+        self.code_skills.as_ref().map(|layer| layer.skills().clone()).unwrap_or_default()
     }
     /// The bodies of skills in force.
     pub fn active_skills(&self) -> ActiveSkillsLayer {

@@ -40,6 +40,8 @@ pub mod sessions;
 pub mod skills;
 #[cfg(feature = "tokens")]
 mod tokens;
+#[cfg(feature = "tools")]
+pub mod tools;
 
 pub use assembly::Assembly;
 pub use environment::{Environment, Workspace};

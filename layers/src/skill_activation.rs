@@ -2,8 +2,8 @@
 
 use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, Source, Tier, Trust, Turn, impl_tower_layer};
 use crate::skill::{
-    self, ActiveSkill, HostCommand, MAX_MATCHED_BYTES, SUGGESTION_THRESHOLD, Skill, SkillContextOptions, SkillEvidenceKind, SkillId,
-    SkillMatch, SkillSummary, SkillWords,
+    self, ActiveSkill, HostCommand, MAX_MATCHED_BYTES, SUGGESTION_THRESHOLD, Skill, SkillActivationMode, SkillContextOptions,
+    SkillEvidenceKind, SkillId, SkillMatch, SkillSummary, SkillWords,
 };
 use crate::skill_classifier::{SkillClassifier, SkillQuestion};
 use crate::text::{Block, escape};
@@ -58,6 +58,17 @@ fn by_pattern(found: &SkillMatch) -> bool {
     found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Pattern && !evidence.quoted)
 }
 
+/// How long a skill stays in force that the user's words brought into force.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActivationLifetime {
+    /// Until someone switches it off.
+    #[default]
+    Conversation,
+    /// Until a message that does not speak of it: the task that it was for is over then. In all branches, as when the user switches it off.
+    Task,
+}
+
 /// The id of a skill's suggestion is this and the skill's id.
 pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 
@@ -74,6 +85,7 @@ pub struct SkillActivationLayer {
     commands: bool,
     options: SkillContextOptions,
     classifier: Option<SkillClassifier>,
+    lifetime: ActivationLifetime,
 }
 
 impl Default for SkillActivationLayer {
@@ -87,7 +99,14 @@ impl SkillActivationLayer {
     /// With this effect of a match.
     pub fn new(mode: AutoActivate) -> Self {
         const THREE: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
-        Self { mode, max_suggestions: THREE, commands: false, options: SkillContextOptions::default(), classifier: None }
+        Self {
+            mode,
+            max_suggestions: THREE,
+            commands: false,
+            options: SkillContextOptions::default(),
+            classifier: None,
+            lifetime: ActivationLifetime::default(),
+        }
     }
     /// So many suggestions at a message, at most.
     pub fn max_suggestions(mut self, max: NonZeroUsize) -> Self {
@@ -108,6 +127,11 @@ impl SkillActivationLayer {
         self.classifier = Some(SkillClassifier::new(service));
         self
     }
+    /// How long a skill stays in force that words brought into force. What the host, the user or the model brought into force stays in any case.
+    pub fn lifetime(mut self, lifetime: ActivationLifetime) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
     /// How bodies stand in the prompt.
     pub fn context(mut self, options: SkillContextOptions) -> Self {
         self.options = options;
@@ -118,6 +142,15 @@ impl SkillActivationLayer {
         if !skills.is_empty() {
             let effect = |fragment: Fragment, active: &ActiveSkill| fragment.activating(active.clone());
             prompt.add_later(Tier::Step, || skill::bodies(skills, turn, &self.options, effect));
+        }
+    }
+
+    /// Switches off what words brought into force, and this message does not speak of.
+    fn end_tasks(&self, matches: &[SkillMatch], turn: &Turn, prompt: &mut Prompt) {
+        if self.lifetime == ActivationLifetime::Task {
+            let speaks_of = |id: &SkillId| matches.iter().any(|found| found.id == *id && found.score >= SUGGESTION_THRESHOLD);
+            let over = turn.active.iter().filter(|skill| skill.mode == SkillActivationMode::Automatic && !speaks_of(&skill.id));
+            over.for_each(|skill| prompt.deactivate(skill.id.clone()));
         }
     }
 
@@ -183,6 +216,7 @@ impl Contribute for SkillActivationLayer {
             prompt.diagnose(Diagnostic::note("long-message", message));
         }
         let mut matches = turn.skills.matcher().find_with_files(&text, &turn.context.files);
+        self.end_tasks(&matches, turn, prompt);
         matches.retain(|found| is_open(turn, &found.id));
         if turn.may_activate() {
             let mut strong = Vec::new();

@@ -71,12 +71,20 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &["skills.code", "proxy"];
+const WITHOUT_EFFECT: &[&str] = &["proxy"];
+#[cfg(not(feature = "tools"))]
+const OF_TOOLS: &[&str] = &["skills.code"];
+#[cfg(feature = "tools")]
+const OF_TOOLS: &[&str] = &[];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {
-    let is_without =
-        |key: &str| WITHOUT_EFFECT.iter().any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
+    let is_without = |key: &str| {
+        WITHOUT_EFFECT
+            .iter()
+            .chain(OF_TOOLS)
+            .any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    };
     let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
     set.map(|row| row.origin.locate(Diagnostic::warning("without-effect", format!("`{}` has no effect in this version", row.key)), None))
         .collect()

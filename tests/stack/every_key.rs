@@ -113,9 +113,17 @@ const ON_INVARIANTS: &str = "Is this against invariant 1 or invariant 17?";
 
 /// Its effect is none on one request: which conversations are known is tested where the table is.
 /// Of bundled files it bounds what is read, which the host asks for. Previews stand in a session's log. What stands at anchors is held to its budget
-/// where a session is compacted.
-const ELSEWHERE: [&str; 4] =
-    ["context.unnamed_sessions", "skills.max_resource_bytes", "skills.preview_max_chars", "budget.max_anchored_tokens"];
+/// where a session is compacted. Code-backed skills are the host's.
+const ELSEWHERE: [&str; 8] = [
+    "context.unnamed_sessions",
+    "skills.max_resource_bytes",
+    "skills.preview_max_chars",
+    "budget.max_anchored_tokens",
+    "skills.code.allow",
+    "skills.code.deny",
+    "skills.code.safe_mode",
+    "skills.code.routing",
+];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";

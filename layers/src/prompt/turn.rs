@@ -70,6 +70,8 @@ pub struct Host {
     pub family: Option<String>,
     /// Its entry in the host's catalog of models, for profiles.
     pub catalog_entry: Option<String>,
+    /// The turn is that of an administrator, who may use elevated code-backed skills.
+    pub is_administrator: bool,
 }
 
 /// What a host says with a request, or once for a stack.
