@@ -6,9 +6,10 @@
 //! | text at a user message | a text block behind its content |
 //! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
 
+use super::cache::is_marked;
 use super::json::{self, PartKind, Parts};
 use super::tool_output::result_chars;
-use super::{Conversation, Edits, GAP, Role, Spot, SystemEdit, Wire};
+use super::{Conversation, Edits, GAP, Message, Role, Spot, SystemEdit, Wire};
 use crate::prompt::BLOCK_START;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ fn kind(block: &Value) -> PartKind {
     }
 }
 
-fn is_result(block: &Value) -> bool {
+pub(super) fn is_result(block: &Value) -> bool {
     json::text(block, "type") == "tool_result"
 }
 
@@ -82,7 +83,8 @@ impl Wire<Value> for Anthropic {
         }
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
         let system = json::system(request.get("system"));
-        let mut conversation = Conversation { model: json::model(request), system, tools, ..Conversation::default() };
+        let system_is_marked = json::list(request, "system").iter().any(is_marked);
+        let mut conversation = Conversation { model: json::model(request), system, system_is_marked, tools, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
             if json::text(message, "role") == "assistant" {
@@ -99,8 +101,12 @@ impl Wire<Value> for Anthropic {
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
                 conversation.measure_result(block.get("content").map_or(0, result_chars));
             }
+            if let Some(run) = conversation.messages.last_mut().filter(|_| last_result.is_some()) {
+                run.is_marked |= blocks.iter().any(|block| is_result(block) && is_marked(block));
+            }
             if last_result.is_none() || !blocks.iter().all(is_result) {
-                conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));
+                let is_marked = blocks.iter().any(|block| !is_result(block) && is_marked(block));
+                conversation.messages.push(Message { is_marked, ..json::message(at, Role::User, message.get("content"), kind) });
             }
         }
         conversation

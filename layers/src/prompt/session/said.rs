@@ -98,7 +98,8 @@ impl Said<'_> {
         }
         let as_developer = turn.conversation.speaks_as_developer;
         let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text: text.into(), as_developer, stable, fragments: rendered.into(), values, tool_descriptions, tool_output }
+        let came_marked = if state.base == 0 { turn.conversation.system_is_marked } else { state.system_came_marked };
+        System { text: text.into(), as_developer, stable, fragments: rendered.into(), values, came_marked, tool_descriptions, tool_output }
     }
 
     /// All changes of the descriptions of tools, for tools too that a later request may bring.
@@ -160,8 +161,16 @@ impl Said<'_> {
                 active.put(skill.clone());
             }
         }
-        let mut entry =
-            NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values: Values::new(), active, activated };
+        let mut entry = NewEntry {
+            parent,
+            opened: opened.at,
+            compacted: turn.round == Round::Compacted,
+            text: "".into(),
+            fragments: Arc::new([]),
+            values: Values::new(),
+            active,
+            activated,
+        };
         if opened.tail_takes_text {
             let is_new_turn = turn.round != Round::Tool;
             let told = state.told(parent, &turn.conversation, self.settings.placement, is_new_turn);
