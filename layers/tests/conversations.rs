@@ -9,10 +9,16 @@
 //! * the bodies of skills that stand in it are those of the skills in force in its branch; where the tail takes no text behind results, they
 //!   follow at the branch's next place;
 //! * its manifest names these texts, byte for byte, and says where it parts from the last request, and whose doing that is;
+//! * results stand directly behind their calls, and at most four cache marks stand in it, each on a block of its own;
 //! * assembled again, it stays as it is.
 //!
+//! That is placement `append`. Of `latest` only the newest turn's texts stand, and the reader of these alone believes what is true; in `front` all of
+//! ours stands in the system prompt, and the messages are the caller's. Both say so where they rewrite what was sent, and begin with what was sent
+//! where they don't.
+//!
 //! The caller edits, branches, goes back, retries, compacts, sends at once, drops requests, and sends its history bare, as it was sent, or mixed,
-//! with other ids, over each wire, through restarts of a program that keeps nothing but the session's events, from one wire to the next, with texts that quote ours. `CASES=50000` runs so many conversations,
+//! with other ids, over each wire, through restarts of a program that keeps nothing but the session's events, from one wire to the next, with texts that
+//! quote ours. The host names the session, or a table finds it, or nothing is known of any request before. `CASES=50000` runs so many conversations,
 //! `FIRST=1000` begins at that one.
 
 #[path = "conversations/described.rs"]
@@ -25,8 +31,12 @@ mod generator;
 mod messages;
 #[path = "conversations/oracle.rs"]
 mod oracle;
+#[path = "conversations/placed.rs"]
+mod placed;
 #[path = "conversations/run.rs"]
 mod run;
+#[path = "conversations/valid.rs"]
+mod valid;
 #[path = "conversations/world.rs"]
 mod world;
 
@@ -51,9 +61,9 @@ impl Rng {
 }
 
 fn converse(seed: u64) -> Result<usize, String> {
-    let mut run = Run::new(seed);
+    let mut run = Run::new(Rng(seed));
     for _ in 0..4 + run.rng.below(22) {
-        run.step().map_err(|fault| format!("seed {seed}, {}: {fault}\n{}", run.format, run.log.join("\n")))?;
+        run.step().map_err(|fault| format!("seed {seed}, {}: {fault}\n{}", run.kind(), run.log.join("\n")))?;
     }
     Ok(run.settled.len())
 }

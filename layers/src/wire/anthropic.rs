@@ -6,9 +6,9 @@
 //! | text at a user message | a text block behind its content |
 //! | text in a tool round | a text block behind the tool results, ahead of what the user says beside them |
 
-use super::cache;
+use super::cache::{self, is_marked};
 use super::json::{self, PartKind, Parts};
-use super::{Conversation, Edits, Format, GAP, Role, Spot, SystemEdit, Wire, tools};
+use super::{Conversation, Edits, Format, GAP, Message, Role, Spot, SystemEdit, Wire, tools};
 use crate::prompt::BLOCK_START;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn kind(block: &Value) -> PartKind {
     }
 }
 
-fn is_result(block: &Value) -> bool {
+pub(super) fn is_result(block: &Value) -> bool {
     json::text(block, "type") == "tool_result"
 }
 
@@ -84,7 +84,9 @@ impl Wire<Value> for Anthropic {
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
         let system = json::system(request.get("system"));
         let tool_names = tools::names(request);
-        let mut conversation = Conversation { model: json::model(request), system, tools, tool_names, ..Conversation::default() };
+        let system_is_marked = json::list(request, "system").iter().any(is_marked);
+        let mut conversation =
+            Conversation { model: json::model(request), system, system_is_marked, tools, tool_names, ..Conversation::default() };
         conversation.unmarked_bytes = cache::unmarked_bytes(request);
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
@@ -102,8 +104,12 @@ impl Wire<Value> for Anthropic {
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
                 json::measure_result(&mut conversation, block.get("content"));
             }
+            if let Some(run) = conversation.messages.last_mut().filter(|_| last_result.is_some()) {
+                run.is_marked |= blocks.iter().any(|block| is_result(block) && is_marked(block));
+            }
             if last_result.is_none() || !blocks.iter().all(is_result) {
-                conversation.messages.push(json::message(at, Role::User, message.get("content"), kind));
+                let is_marked = blocks.iter().any(|block| !is_result(block) && is_marked(block));
+                conversation.messages.push(Message { is_marked, ..json::message(at, Role::User, message.get("content"), kind) });
             }
         }
         conversation

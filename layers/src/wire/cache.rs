@@ -4,9 +4,11 @@
 //! system prompt, the last block of the request, and where a turn adds more blocks than the provider looks back, the end of the request before. Who
 //! marks blocks himself decides alone. OpenAI finds prefixes by itself, and sooner where requests of one conversation name one key.
 
+use super::Role;
+use super::anthropic::is_result;
 use serde_json::{Value, json};
 
-/// Blocks before a mark in which the provider looks for an earlier one.
+/// Blocks in which the provider looks for an earlier mark: the marked one is the first of them.
 const LOOK_BACK: usize = 20;
 
 /// Bytes that make a token at least: what may be under a minimum is taken to be.
@@ -21,6 +23,10 @@ pub struct CacheMarks {
     pub stable: usize,
     /// The message behind which the request before ended.
     pub previous: Option<usize>,
+    /// Messages, of the user's or of results, that came without a mark when a request first ended there: one that a host keeps there is ours.
+    pub ended: Vec<(usize, Role)>,
+    /// So did the system text, at the conversation's start.
+    pub system_came_unmarked: bool,
     /// Names the conversation to providers that look for its prefix by a key.
     pub key: Option<String>,
 }
@@ -68,7 +74,7 @@ impl CacheMarks {
         if let Some(previous) = self.previous.filter(|previous| *previous < end) {
             let added: usize = messages[previous + 1..=end].iter().map(blocks).sum();
             let until: usize = messages[..=previous].iter().map(bytes).sum();
-            if added > LOOK_BACK && is_kept(tools + system + until) {
+            if added >= LOOK_BACK && is_kept(tools + system + until) {
                 set_last(&mut messages[previous]);
             }
         }
@@ -89,9 +95,15 @@ fn blocks(message: &Value) -> usize {
     message.get("content").and_then(Value::as_array).map_or(1, Vec::len)
 }
 
+const MARK: &str = "cache_control";
+
+fn ours() -> Value {
+    json!({"type": "ephemeral"})
+}
+
 fn set(block: &mut Value) {
     if let Some(block) = block.as_object_mut() {
-        block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+        block.insert(MARK.to_owned(), ours());
     }
 }
 
@@ -114,15 +126,15 @@ fn set_last(message: &mut Value) {
 }
 
 impl CacheMarks {
-    /// Takes the marks off that are ours, which a caller may have kept: those on texts of ours, where we would set any. False where there is any other,
-    /// and then none is taken off.
+    /// Takes the marks off that are ours, which a caller may have kept: those on texts of ours, where we would set any, and those where earlier requests
+    /// ended. False where there is any other, and then none is taken off.
     pub(super) fn unmark(&self, request: &mut Value, ours: impl Fn(&str) -> bool) -> bool {
         let all = ["tools", "system", "messages"].map(|field| request.get(field).map_or(0, bytes));
         let is_short = all.iter().sum::<usize>() / BYTES_A_TOKEN < self.minimum;
         if is_short {
-            return !is_marked_by_the_caller(request, |_| false);
+            return !holds_a_mark(request);
         }
-        if is_marked_by_the_caller(request, ours) {
+        if self.is_marked_by_the_caller(request, ours) {
             return false;
         }
         unmark(request);
@@ -130,10 +142,19 @@ impl CacheMarks {
     }
 }
 
+/// Wherever one may stand: the request itself takes one, and so do the parts of a result.
+fn holds_a_mark(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(name, value)| name == MARK || holds_a_mark(value)),
+        Value::Array(items) => items.iter().any(holds_a_mark),
+        _ => false,
+    }
+}
+
 fn unmark(request: &mut Value) {
     let unmark = |blocks: Option<&mut Value>| {
         for block in blocks.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
-            block.shift_remove("cache_control");
+            block.shift_remove(MARK);
         }
     };
     unmark(request.get_mut("system"));
@@ -144,17 +165,33 @@ fn unmark(request: &mut Value) {
 
 /// Of tools and system text; `None` where the request is marked.
 pub(super) fn unmarked_bytes(request: &Value) -> Option<usize> {
+    let is_marked = |holder: &Value, field: &str| super::json::list(holder, field).iter().any(is_marked);
     let ahead = || ["tools", "system"].map(|field| request.get(field).map_or(0, bytes)).iter().sum();
-    (!is_marked_by_the_caller(request, |_| false)).then(ahead)
+    let in_a_message = || super::json::list(request, "messages").iter().any(|message| is_marked(message, "content"));
+    (!is_marked(request, "tools") && !is_marked(request, "system") && !in_a_message()).then(ahead)
 }
 
-fn is_marked_by_the_caller(request: &Value, ours: impl Fn(&str) -> bool) -> bool {
-    fn marked<'a>(holder: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-        super::json::list(holder, field).iter().filter(|block| block.get("cache_control").is_some())
+impl CacheMarks {
+    /// Another mark than those that we would have set.
+    fn is_marked_by_the_caller(&self, request: &Value, is_ours: impl Fn(&str) -> bool) -> bool {
+        let is_callers = |block: &Value, may_be_ours: &dyn Fn() -> bool| {
+            let is_ours = |mark: &Value| block["text"].as_str().is_some_and(&is_ours) || (*mark == ours() && may_be_ours());
+            let own = block.get(MARK).is_some_and(|mark| !is_ours(mark));
+            own || block.as_object().is_some_and(|fields| fields.iter().any(|(name, value)| name != MARK && holds_a_mark(value)))
+        };
+        let system = super::json::list(request, "system").iter().any(|block| is_callers(block, &|| self.system_came_unmarked));
+        let in_message = |(at, message): (usize, &Value)| {
+            let ended = |block: &Value| self.ended.contains(&(at, if is_result(block) { Role::Tool } else { Role::User }));
+            super::json::list(message, "content").iter().any(|block| is_callers(block, &|| ended(block)))
+        };
+        let elsewhere = request.as_object().into_iter().flatten().filter(|(name, _)| !matches!(name.as_str(), "system" | "messages"));
+        elsewhere.into_iter().any(|(name, value)| name == MARK || holds_a_mark(value))
+            || system
+            || super::json::list(request, "messages").iter().enumerate().any(in_message)
     }
-    let is_ours = |block: &Value| block["text"].as_str().is_some_and(&ours);
-    let messages = super::json::list(request, "messages").iter();
-    marked(request, "tools").next().is_some()
-        || marked(request, "system").any(|block| !is_ours(block))
-        || messages.flat_map(|message| marked(message, "content")).any(|block| !is_ours(block))
+}
+
+/// Whether this very block carries one.
+pub(super) fn is_marked(block: &Value) -> bool {
+    block.get(MARK).is_some()
 }

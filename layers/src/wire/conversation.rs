@@ -70,6 +70,8 @@ pub struct Message {
     pub result_chars: Vec<(usize, usize)>,
     /// Whole blocks of skills' bodies in results, each with the position in `answers` of the result that holds it.
     pub skill_blocks: Vec<(usize, String)>,
+    /// A block of it carries a cache mark.
+    pub is_marked: bool,
     /// Of each call whose arguments are no JSON where JSON is due, the message and the characters.
     pub malformed_argument_chars: Vec<(usize, usize)>,
 }
@@ -117,6 +119,8 @@ pub struct Conversation {
     pub speaks_as_developer: bool,
     /// The system text that it begins with, ours in front of the caller's where the caller kept that: the manifest alone looks at it.
     pub system: Option<String>,
+    /// A block of the system text carries a cache mark.
+    pub system_is_marked: bool,
     /// The model that the request names.
     pub model: Option<String>,
     /// The names of the caller's tools that have a description.

@@ -3,7 +3,7 @@
 use crate::common::*;
 use serde_json::{Value, json};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{ContentHash, Context, Manifest, PromptStack, Report, Session, Settings, TextPlacement};
+use tower_prompt_layers::{ContentHash, Context, Manifest, PromptStack, Report, Round, Session, Settings, TextPlacement};
 
 struct Placed {
     stack: PromptStack<Format>,
@@ -56,6 +56,21 @@ async fn of_latest_only_the_newest_turn_is_kept_and_says_all_that_holds() {
     assert_eq!(last(&third), behind("three", "BODY OF rust"), "what is not there any more is said of nothing that stands there");
     assert_eq!(chat.send(body(&history)).await.0, third, "a retry gets the same bytes");
     assert_eq!(chat.send(body(&history[..5])).await.0, second, "and so does an earlier turn");
+}
+
+#[tokio::test]
+async fn of_latest_a_compacted_history_keeps_nothing_of_its_head() {
+    let chat = placed(Format::OpenAiChat, TextPlacement::Latest);
+    chat.world.is("git", "main");
+    chat.send(body(&[user("one")])).await;
+    chat.send(body(&[user("one"), says("a"), user("two")])).await;
+    chat.world.is("git", "other");
+    let history = [user("one"), says("b"), user("summary"), calls("1"), result("1")];
+    let report = Report::default();
+    let context = Context::default().session(chat.session.clone()).compacted(true).report(report.clone());
+    let sent = chat.stack.assemble(body(&history), context).await;
+    assert_eq!(report.manifest().unwrap().round, Round::Compacted);
+    assert_eq!(texts(&sent), ["BASE", "one", "b", "summary", "files", &ours("other")], "all that holds is said once");
 }
 
 #[tokio::test]

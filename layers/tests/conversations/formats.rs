@@ -201,8 +201,14 @@ fn responses(Sent(own, ours): &Sent) -> Vec<Value> {
     }
 }
 
-/// What means the same to the provider is made the same: a content that is one text and a string, a string input and a message of it.
+/// What means the same to the provider is made the same: a content that is one text and a string, a string input and a message of it, a system prompt in
+/// one block or two, with marks or without.
 pub(crate) fn plain(mut body: Value) -> Value {
+    without_marks(&mut body);
+    if let Some(blocks) = body.get("system").and_then(Value::as_array) {
+        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+        body["system"] = texts.join(GAP).into();
+    }
     if let Some(input) = body.get_mut("input").filter(|input| input.is_string()) {
         *input = json!([{"role": "user", "content": input.take()}]);
     }
@@ -222,14 +228,25 @@ pub(crate) fn plain(mut body: Value) -> Value {
     body
 }
 
+fn without_marks(body: &mut Value) {
+    match body {
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(without_marks);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_marks),
+        _ => {}
+    }
+}
+
 /// A request in the order in which the provider hashes it: the system prompt, then message by message, part by part.
 pub(crate) fn units(body: &Value) -> Vec<Value> {
     let mut units = Vec::new();
+    let body = &plain(body.clone());
     for system in ["instructions", "system"] {
         units.extend(body.get(system).into_iter().flat_map(parts));
     }
     units.extend(body.get("systemInstruction").into_iter().flat_map(|system| parts(&system["parts"])));
-    let body = plain(body.clone());
     for message in ["messages", "input", "contents"].iter().flat_map(|list| body[*list].as_array().into_iter().flatten()) {
         let (content, rest): (Map<_, _>, _) = message
             .as_object()
@@ -250,7 +267,8 @@ fn parts(content: &Value) -> Vec<Value> {
 
 /// What the first request may say of our system prompt: the whole text in its place, or that without the caller's.
 pub(crate) fn possible_ours(out: &Value, own: Option<&str>) -> Vec<String> {
-    let places = ["/instructions", "/system/0/text", "/systemInstruction/parts/0/text", "/messages/0/content"];
+    let out = &plain(out.clone());
+    let places = ["/instructions", "/system", "/systemInstruction/parts/0/text", "/messages/0/content"];
     let text = places.iter().find_map(|place| out.pointer(place)?.as_str()).unwrap_or_default();
     let ours = own.and_then(|own| text.strip_suffix(own)?.strip_suffix(GAP));
     [Some(text), ours].into_iter().flatten().map(str::to_owned).collect()

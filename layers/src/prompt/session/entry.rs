@@ -87,11 +87,19 @@ pub(super) struct System {
     /// Tools of ours.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(super) tools: Arc<[ToolDefinition]>,
+    /// The caller's own system text came with a cache mark.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) came_marked: bool,
     /// What becomes of the caller's tools, and of what they print.
     #[serde(default)]
     pub(super) tool_descriptions: Arc<BTreeMap<String, TextChange>>,
     #[serde(default)]
     pub(super) tool_output: Option<ToolOutputBound>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(super) fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What was settled at a place.
@@ -102,12 +110,15 @@ pub(super) struct Entry {
     pub(super) opened: u64,
     /// Of its place.
     pub(super) role: Role,
+    /// The history was compacted here: all that holds was said once more.
+    pub(super) compacted: bool,
     pub(super) text: Arc<str>,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,
     pub(super) active: ActiveSkills,
-    /// Of the message that it stands behind.
+    /// Of the message that it stands behind, which may have come with a cache mark.
     pub(super) message: u128,
+    pub(super) came_marked: bool,
     /// What the memory holds for this entry: the places since its parent, and its texts behind that message, now and before a purge.
     pub(super) read: Vec<Anchor>,
     pub(super) sent: Vec<u128>,
@@ -116,6 +127,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Nothing that was said before is needed to read it.
+    pub(super) fn begins_a_turn(&self) -> bool {
+        self.role == Role::User || self.compacted
+    }
     /// Its text may stand where it was put. A conversation that goes on in another format may hold a text behind results where none may be.
     pub(super) fn stands_in(&self, conversation: &Conversation) -> bool {
         !(conversation.results_stand_alone && self.role == Role::Tool)
@@ -126,6 +141,7 @@ impl Entry {
 pub(super) struct NewEntry {
     pub(super) parent: Option<Anchor>,
     pub(super) opened: u64,
+    pub(super) compacted: bool,
     pub(super) text: Arc<str>,
     pub(super) fragments: Arc<[RenderedFragment]>,
     pub(super) values: Values,

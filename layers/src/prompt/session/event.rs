@@ -1,7 +1,7 @@
 //! What happens to a session, as values: all that changes it, in the order in which it happened. A session is what its events make of it, so they
 //! can be kept anywhere and played again.
 
-use super::entry::{System, Values};
+use super::entry::{System, Values, is_false};
 use super::places::{Anchor, AnchorKey};
 use crate::prompt::manifest::{ContentHash, RenderedFragment};
 use crate::skill::{ActiveSkill, SkillId};
@@ -178,9 +178,15 @@ pub struct AnchoredText {
     pub(super) opened: u64,
     /// The places since the parent.
     pub(super) read: Vec<Anchor>,
+    /// The history was compacted here: all that holds was said once more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) compacted: bool,
     /// Of the message that it stands behind.
     #[serde(with = "hex")]
     pub(super) message: u128,
+    /// That message came with a cache mark.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) came_marked: bool,
     /// How many places the request had.
     pub(super) places: usize,
 }

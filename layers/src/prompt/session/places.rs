@@ -28,13 +28,16 @@ pub(crate) struct Place {
     pub(crate) at: usize,
     pub(crate) spot: Spot,
     pub(crate) message: Digest,
+    /// It came with a cache mark.
+    pub(crate) is_marked: bool,
     /// Of that message among all that were read.
     pub(crate) ordinal: usize,
 }
 
 impl Place {
     fn new(anchor: Anchor, message: &Message, digest: Digest) -> Self {
-        Self { anchor, role: message.role, at: message.at, spot: message.spot, message: digest, ordinal: 0 }
+        let Message { at, spot, role, is_marked, .. } = *message;
+        Self { anchor, role, at, spot, message: digest, is_marked, ordinal: 0 }
     }
 }
 

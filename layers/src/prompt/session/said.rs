@@ -123,7 +123,9 @@ impl Said<'_> {
         let stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(RenderedFragment::end).max().unwrap_or_default();
         let as_developer = turn.conversation.speaks_as_developer;
         let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
-        System { text, as_developer, stable, fragments, values, tools: tools(entries), tool_descriptions, tool_output }
+        let came_marked = if state.base == 0 { turn.conversation.system_is_marked } else { state.system_came_marked };
+        let tools = tools(entries);
+        System { text, as_developer, stable, fragments, values, tools, came_marked, tool_descriptions, tool_output }
     }
 
     /// With a gap between two. What the last system prompt said is not counted again.
@@ -205,7 +207,16 @@ impl Said<'_> {
                 active.put(skill.clone());
             }
         }
-        let mut entry = NewEntry { parent, opened: opened.at, text: "".into(), fragments: Arc::new([]), values, active, activated };
+        let mut entry = NewEntry {
+            parent,
+            opened: opened.at,
+            compacted: turn.round == Round::Compacted,
+            text: "".into(),
+            fragments: Arc::new([]),
+            values,
+            active,
+            activated,
+        };
         if opened.tail_takes_text {
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             // A skill whose body does not fit does not come into force, and is not tried again and again.

@@ -207,11 +207,13 @@ fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, sys
 }
 
 fn cache_marks(state: &State, turn: &Turn, places: &[Place], models: &ModelTable) -> CacheMarks {
-    let ended = places.iter().rev().filter(|place| state.has_entry(place.anchor)).map(|place| place.at);
+    let settled = || places.iter().rev().filter_map(|place| Some((place, state.entries.get(&place.anchor)?)));
     CacheMarks {
         minimum: models.of(turn.model()).cache_minimum(),
         stable: state.system.as_ref().map_or(0, |system| system.stable),
-        previous: { ended }.nth(1),
+        previous: settled().nth(1).map(|(place, _)| place.at),
+        ended: settled().filter(|(_, entry)| !entry.came_marked).map(|(place, _)| (place.at, place.role)).collect(),
+        system_came_unmarked: state.system.as_ref().is_some_and(|system| !system.came_marked),
         key: (turn.provider() == Some("openai")).then(|| state.memory.key.public_name()),
     }
 }

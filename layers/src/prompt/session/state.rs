@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) memory: Memory,
     pub(super) system: Option<System>,
     pub(super) former_systems: Vec<Arc<str>>,
+    /// As the caller's own system text came at the start: behind a rebase a host may have kept a mark of ours.
+    pub(super) system_came_marked: bool,
     /// How often the system prompt was rebased.
     pub(super) base: u32,
     pub(super) entries: HashMap<Anchor, Entry>,
@@ -85,6 +87,7 @@ impl State {
             memory: Memory::new(key),
             system: None,
             former_systems: Vec::new(),
+            system_came_marked: false,
             base: 0,
             entries: HashMap::new(),
             last: None,
@@ -152,7 +155,10 @@ impl State {
     fn apply(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::Started(_) => {}
-            SessionEvent::SystemRendered(SystemText { system }) => self.system = Some(system.clone()),
+            SessionEvent::SystemRendered(SystemText { system }) => {
+                self.system_came_marked = system.came_marked;
+                self.system = Some(system.clone());
+            }
             SessionEvent::TextAnchored(text) => self.anchored(text),
             SessionEvent::PlaceRevisited(visit) => {
                 (self.last, self.last_places) = (visit.anchor, visit.places);
@@ -325,7 +331,7 @@ impl State {
         let mut is_over = placement == TextPlacement::Latest && is_new_turn;
         self.branch(newest).take_while(move |(_, entry)| {
             let is_shown = !is_over;
-            is_over |= placement == TextPlacement::Latest && entry.role == Role::User;
+            is_over |= placement == TextPlacement::Latest && entry.begins_a_turn();
             is_shown
         })
     }
@@ -414,11 +420,12 @@ impl State {
     pub(super) fn insert(&mut self, places: &[Place], entry: NewEntry) {
         let Some(here) = places.last() else { return };
         let since_parent = places.iter().rev().map(|place| place.anchor).take_while(|anchor| Some(*anchor) != entry.parent);
-        let NewEntry { parent, opened, text, fragments, values, active, activated } = entry;
+        let NewEntry { parent, opened, compacted, text, fragments, values, active, activated } = entry;
         self.happens(SessionEvent::TextAnchored(AnchoredText {
             anchor: here.anchor,
             parent,
             role: here.role,
+            compacted,
             text,
             fragments,
             values,
@@ -427,6 +434,7 @@ impl State {
             opened,
             read: since_parent.collect(),
             message: here.message,
+            came_marked: here.is_marked,
             places: places.len(),
         }));
     }
@@ -434,11 +442,14 @@ impl State {
         said.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
         let sent = (!said.text.is_empty()).then(|| self.memory.remember_sent(said.message, &said.text)).into_iter().collect();
         self.switched_off.retain(|skill, _| !said.activated.contains(skill));
-        let AnchoredText { anchor, parent, role, text, fragments, opened, read, message, places, .. } = said.clone();
+        let AnchoredText { anchor, parent, role, compacted, text, fragments, opened, read, message, came_marked, places, .. } =
+            said.clone();
         let values = said.values.iter().map(|(id, value)| (id.clone(), value.clone().map(|value| value.with(self)))).collect();
         let active = said.active.iter().cloned().collect();
         let (made, used) = (self.clock, self.clock);
-        self.entries.insert(anchor, Entry { parent, opened, role, text, fragments, values, active, message, read, sent, made, used });
+        let entry =
+            Entry { parent, opened, role, compacted, text, fragments, values, active, message, came_marked, read, sent, made, used };
+        self.entries.insert(anchor, entry);
         (self.last, self.last_places) = (Some(anchor), places);
         self.given_by_tool = 0;
         // The request that settles a place tells what was taken out before it.
