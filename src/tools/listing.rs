@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn skills_are_listed_in_either_form() {
         assert_eq!(listed(ListingForm::Compact, Limit::None), format!("{PREAMBLE}\n- find(text)\n- send(to, text)"));
-        let full = "\n- find(text): Finds &lt;/tools> a text.\n- send(to, text): Sends mail. \
+        let full = "\n- find(text): Finds &lt;/tools&gt; a text.\n- send(to, text): Sends mail. \
                     (each call must be confirmed; changes something outside: do not repeat a call)";
         assert_eq!(listed(ListingForm::Full, Limit::None), format!("{PREAMBLE}{full}"));
         assert!(Listing::of(&skills(), TurnAuthority::Member, ListingForm::None).is_none());
@@ -114,6 +114,14 @@ mod tests {
             assert!(text.len() <= bytes, "{bytes}: {text}");
             assert!(text.is_empty() || text.ends_with(")") && text.starts_with(PREAMBLE), "{bytes}: {text}");
         }
-        assert!(listed(ListingForm::Full, Limit::Bytes(90)).ends_with("- find(text)\n(1 more are not listed here)"));
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_long_list_is_counted() {
+        let skill =
+            |n: usize| CodeSkill::new(&format!("f{n}()"), "", service_fn(|_| async { Ok::<_, Infallible>(String::new()) })).unwrap();
+        let listing = Listing::of(&CodeSkills::new((0..40).map(skill)), TurnAuthority::Member, ListingForm::Full).unwrap();
+        let fitted = listing.fit(&Room::new(Limit::Bytes(100), &EstimatedTokens));
+        assert_eq!(fitted.text, format!("{PREAMBLE}\n- f0()\n- f1()\n- f2()\n(37 more are not listed here)"));
     }
 }
