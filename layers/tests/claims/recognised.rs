@@ -20,6 +20,17 @@ async fn a_host_that_keeps_what_was_sent_is_recognised() {
 }
 
 #[tokio::test]
+async fn our_text_behind_a_picture_is_ours_though_a_user_pasted_it_ahead_of_one() {
+    let chat = chat(Anthropic);
+    chat.world.is("clock", "1");
+    let image = json!({"type": "image", "source": {"type": "base64", "data": ""}});
+    let first = chat.send(&[user(vec![image.clone()])]).await;
+    assert_eq!(last(&first), ours("1"));
+    chat.send(&[user(vec![block(&ours("1")), image])]).await;
+    assert_eq!(chat.send(&messages(&first)).await, first);
+}
+
+#[tokio::test]
 async fn a_message_that_holds_results_and_our_text_alone_is_no_place_of_its_own() {
     let chat = chat(Anthropic);
     let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "ls", "input": {}}]});

@@ -98,10 +98,17 @@ impl AnchorKey {
     fn message(&self, message: &Message) -> Digest {
         let mut hasher = self.hasher();
         message.role.hash(&mut hasher);
-        for text in message.texts.iter().map(|part| part.text.trim_end()).filter(|text| !text.is_empty()) {
+        // A picture ahead of a text is another message than one behind it: behind it, the text may be ours.
+        let mut texts = Vec::new();
+        for (index, text) in message.texts.iter().map(|part| (part.index, part.text.trim_end())).filter(|(_, text)| !text.is_empty()) {
             (b't', text).hash(&mut hasher);
+            texts.push(index);
         }
-        message.media.iter().for_each(|part| (b'm', &part.text).hash(&mut hasher));
+        texts.sort_unstable();
+        for part in &message.media {
+            let ahead = texts.partition_point(|index| *index < part.index);
+            (b'm', ahead as u64, &part.text).hash(&mut hasher);
+        }
         message.calls.iter().for_each(|call| (b'c', &call.name, &call.arguments).hash(&mut hasher));
         message.answers.iter().for_each(|answer| (b'r', answer.map_or(u64::MAX, |n| n as u64)).hash(&mut hasher));
         hasher.write_u8(b'.');
