@@ -34,6 +34,8 @@ pub mod invariants;
 #[cfg(feature = "page")]
 pub mod page;
 mod process;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 pub mod sections;
 pub mod sessions;
 pub mod skills;

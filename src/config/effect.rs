@@ -71,7 +71,9 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", "proxy"];
+const WITHOUT_EFFECT: &[&str] = &["skills.tool", "skills.code", PROXY];
+/// A program without the proxy has no use for its table.
+const PROXY: &str = if cfg!(feature = "proxy") { "proxy.answer_skill_tool" } else { "proxy" };
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {

@@ -1,0 +1,15 @@
+//! The proxy between real clients and real servers, on loopback sockets.
+
+mod place;
+
+mod proxy {
+    mod bad_input;
+    mod headers;
+    mod limits;
+    mod paths;
+    mod program;
+    mod sessions;
+    mod shown;
+    mod streams;
+    mod world;
+}
