@@ -52,5 +52,5 @@ pub(super) async fn decompressed(headers: &HeaderMap, body: Bytes, max: usize) -
 
 /// Whether an error, or one that it came from, is such.
 fn is(error: &(dyn Error + 'static), is_such: impl Fn(&(dyn Error + 'static)) -> bool) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(is_such)
+    std::iter::successors(Some(error), |&error| error.source()).any(is_such)
 }
