@@ -44,7 +44,9 @@ pub(super) async fn decompressed(headers: &HeaderMap, body: Bytes, max: usize) -
     });
     let plain = RequestDecompression::new(collect).oneshot(request).await;
     match plain {
-        Ok(plain) if plain.status().is_success() => plain.into_body().collect().await.map(Collected::to_bytes).map_err(|_| NotPlain::Unknown),
+        Ok(plain) if plain.status().is_success() => {
+            plain.into_body().collect().await.map(Collected::to_bytes).map_err(|_| NotPlain::Unknown)
+        }
         Err(error) if is(&*error, <dyn Error>::is::<LengthLimitError>) => Err(NotPlain::TooLarge),
         _ => Err(NotPlain::Unknown),
     }

@@ -109,8 +109,12 @@ impl Shared {
         if parts.headers.contains_key(headers::ASSEMBLED) {
             return Ok(Sent::untouched(body, "another proxy assembled it"));
         }
-        if let Some(purpose) = headers::purpose(&parts.headers) {
-            route.purpose = purpose;
+        match headers::purpose(&parts.headers) {
+            Some(purpose) => route.purpose = purpose,
+            None if parts.headers.contains_key(headers::PURPOSE) => {
+                tracing::warn!("{} says a purpose that is none of converse, same-prefix and bare", headers::PURPOSE);
+            }
+            None => {}
         }
         if route.purpose == Purpose::Bare {
             return Ok(Sent { is_marked: true, ..Sent::untouched(body, "it is to stay bare") });
@@ -119,7 +123,8 @@ impl Shared {
             return Ok(Sent::untouched(body, "its headers sign the body"));
         }
         let max = self.limits.body_bytes;
-        let is_larger = |length: &HeaderValue| length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length > max as u64));
+        let is_larger =
+            |length: &HeaderValue| length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length > max as u64));
         if parts.headers.get(CONTENT_LENGTH).is_some_and(is_larger) {
             return Err(Refusal::TooLarge(max));
         }

@@ -63,7 +63,8 @@ impl Last {
 
 /// From this machine, by its own name, and not handed on by another server: a name that a web page had resolved to this machine doesn't count.
 pub(super) fn is_at_this_machine(connection: Option<&Connection>, headers: &HeaderMap) -> bool {
-    let is_handed_on = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
+    let is_handed_on =
+        ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_close = connection.is_some_and(|connection| connection.peer.ip().to_canonical().is_loopback() && connection.is_local);
     let is_loopback = |host: &str| {

@@ -148,9 +148,7 @@ impl Answer {
 /// What a value says of the request's tokens. Anthropic counts what it read from its cache, and what it wrote to it, beside the rest.
 fn usage(format: Format, value: &Value) -> Option<Usage> {
     let number = |path: &str| value.pointer(path).and_then(Value::as_u64);
-    let all = |input: &str, cached: &str| {
-        Some(Usage { input_tokens: number(input)?, cached_tokens: number(cached).unwrap_or_default() })
-    };
+    let all = |input: &str, cached: &str| Some(Usage { input_tokens: number(input)?, cached_tokens: number(cached).unwrap_or_default() });
     match format {
         Format::OpenAiChat => all("/usage/prompt_tokens", "/usage/prompt_tokens_details/cached_tokens"),
         Format::OpenAiResponses => all("/usage/input_tokens", "/usage/input_tokens_details/cached_tokens"),
@@ -186,11 +184,35 @@ mod tests {
         for (format, kind, body, input_tokens, cached_tokens) in [
             (Format::OpenAiChat, "application/json", r#"{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}"#, 9, 4),
             (Format::OpenAiChat, stream, "data: {\"choices\":[]}\n\ndata: {\"usage\":{\"prompt_tokens\":9}}\r\n\ndata: [DONE]\n\n", 9, 0),
-            (Format::OpenAiResponses, "application/json", r#"{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4}}}"#, 9, 4),
+            (
+                Format::OpenAiResponses,
+                "application/json",
+                r#"{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4}}}"#,
+                9,
+                4,
+            ),
             (Format::OpenAiResponses, stream, "event: x\ndata: {\"response\":{\"usage\":{\"input_tokens\":9}}}\n\n", 9, 0),
-            (Format::Anthropic, "application/json", r#"{"usage":{"input_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":5}}"#, 9, 3),
-            (Format::Anthropic, stream, "data: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\ndata: {\"usage\":{\"output_tokens\":2}}\n\n", 9, 0),
-            (Format::Gemini, "application/json", r#"[{"candidates":[]},{"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4}}]"#, 9, 4),
+            (
+                Format::Anthropic,
+                "application/json",
+                r#"{"usage":{"input_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":5}}"#,
+                9,
+                3,
+            ),
+            (
+                Format::Anthropic,
+                stream,
+                "data: {\"message\":{\"usage\":{\"input_tokens\":9}}}\n\ndata: {\"usage\":{\"output_tokens\":2}}\n\n",
+                9,
+                0,
+            ),
+            (
+                Format::Gemini,
+                "application/json",
+                r#"[{"candidates":[]},{"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4}}]"#,
+                9,
+                4,
+            ),
             (Format::Ollama, "application/x-ndjson", "{\"message\":{}}\n{\"done\":true,\"prompt_eval_count\":9}", 9, 0),
         ] {
             for step in [1, 7, 1000] {

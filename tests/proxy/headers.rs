@@ -68,7 +68,10 @@ async fn an_answer_comes_as_it_is() {
         assert_eq!(answer.headers.get_all("set-cookie").iter().count(), 2);
         assert!(!answer.headers.contains_key("x-hop") && !answer.headers.contains_key("keep-alive"));
         if status == 429 {
-            assert_eq!((&answer.headers["retry-after"], &answer.headers["content-type"]), (&"3".parse().unwrap(), &"text/html".parse().unwrap()));
+            assert_eq!(
+                (&answer.headers["retry-after"], &answer.headers["content-type"]),
+                (&"3".parse().unwrap(), &"text/html".parse().unwrap())
+            );
         }
     }
 }
@@ -102,7 +105,9 @@ async fn one_request_is_never_read_as_two() {
         assert!(upstream.has_seen_nothing(), "{head}");
     }
     // Chunks count where a length stands beside them, and the upstream is told one of the two.
-    let both = format!("POST /v1/other HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n{chunked}");
+    let both = format!(
+        "POST /v1/other HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n{chunked}"
+    );
     let answer = proxy.raw(both).await;
     if answer.starts_with("HTTP/1.1 200") {
         let seen = upstream.seen().await;
@@ -124,7 +129,7 @@ async fn it_is_a_proxy_for_no_other_host() {
         let answer = proxy.raw(format!("{request}\r\nconnection: close\r\n\r\n")).await;
         assert!(answer.starts_with("HTTP/1.1 421") || answer.starts_with("HTTP/1.1 400"), "{request}: {answer}");
     }
-    let answer = proxy.raw("CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example:443\r\n\r\n").await;
+    let answer = proxy.raw("CONNECT elsewhere.example:443 HTTP/1.1\r\nhost: elsewhere.example:443\r\nconnection: close\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
     assert!(upstream.has_seen_nothing());
 }

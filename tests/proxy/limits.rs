@@ -20,7 +20,7 @@ async fn silent() -> (String, tokio::sync::mpsc::UnboundedReceiver<()>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let told = told.clone();
             tokio::spawn(async move {
-                let mut buffer = [0; 1 << 16];
+                let mut buffer = vec![0; 1 << 16];
                 while stream.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {
                     // The test may be over.
                     let _ = told.send(());
@@ -41,7 +41,10 @@ async fn a_conversation_that_is_too_large_is_refused() {
         assert_eq!((answer.status.as_u16(), &answer.json()["error"]["type"]), (413, &json!(kind)));
     }
     // In chunks its length is not known ahead.
-    let chunks = format!("POST /api/chat HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    let chunks = format!(
+        "POST /api/chat HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{large}\r\n0\r\n\r\n",
+        large.len()
+    );
     let answer = proxy.raw(chunks.replace("host: localhost", "host: localhost\r\nconnection: close")).await;
     assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("{\"error\":\"tower-prompt: the request's body"), "{answer}");
     assert!(upstream.has_seen_nothing());

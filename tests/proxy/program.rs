@@ -68,7 +68,8 @@ async fn it_says_where_it_listens_serves_logs_and_ends_at_a_signal() {
     assert!(!address.ends_with(":0") && first.trim_end().ends_with(&format!("before {}", upstream.url())), "{first}");
     let body = json!({"model": "m", "messages": [{"role": "user", "content": "SECRET"}]}).to_string();
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
-    let head = format!("POST /v1/messages?key=SECRET HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head =
+        format!("POST /v1/messages?key=SECRET HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
     let mut answer = String::new();
     within(stream.read_to_string(&mut answer)).await.unwrap();

@@ -18,6 +18,11 @@ async fn messages(upstream: &mut Upstream) -> Vec<Value> {
     body["messages"].as_array().unwrap().clone()
 }
 
+async fn input(upstream: &mut Upstream) -> String {
+    let body: Value = serde_json::from_slice(&upstream.seen().await.body).unwrap();
+    body["input"].to_string()
+}
+
 #[derive(Clone, Default)]
 struct Recorded(MemoryStore, Arc<Mutex<Vec<SessionId>>>);
 
@@ -101,16 +106,19 @@ async fn what_the_api_holds_is_known_by_the_id_that_it_answered() {
         let proxy = world.proxy("", &upstream.url()).await;
         let first = proxy.post("/v1/responses", json!({"model": "m", "input": "hi"}).to_string()).await;
         assert_eq!(first.body, said);
-        let first = String::from_utf8(upstream.seen().await.body.to_vec()).unwrap();
+        let first = input(&mut upstream).await;
         assert!(first.contains("<context"), "{first}");
         for (id, is_known) in [("resp_1", true), ("resp_of_another", false)] {
             let more = json!({"model": "m", "input": "more", "previous_response_id": id}).to_string();
             proxy.post("/v1/responses", more).await;
-            let sent = String::from_utf8(upstream.seen().await.body.to_vec()).unwrap();
+            let sent = input(&mut upstream).await;
             assert_eq!(!sent.contains("<context"), is_known, "{kind} {id}: {sent}");
         }
         let metrics = String::from_utf8(proxy.get("/__prompt/metrics").await.body.to_vec()).unwrap();
-        assert!(metrics.contains("tower_prompt_input_tokens_total 27\n") && metrics.contains("tower_prompt_cached_tokens_total 12\n"), "{metrics}");
+        assert!(
+            metrics.contains("tower_prompt_input_tokens_total 27\n") && metrics.contains("tower_prompt_cached_tokens_total 12\n"),
+            "{metrics}"
+        );
         assert!(metrics.contains("tower_prompt_requests_total{handling=\"assembled\"} 3\n"), "{metrics}");
     }
 }

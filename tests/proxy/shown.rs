@@ -12,7 +12,8 @@ fn body(text: &str) -> String {
 }
 
 async fn last(proxy: &Running, query: &str, headers: &[(&str, &str)]) -> Answer {
-    let request = headers.iter().fold(Request::get(format!("/__prompt/last{query}")), |request, (name, value)| request.header(*name, *value));
+    let request =
+        headers.iter().fold(Request::get(format!("/__prompt/last{query}")), |request, (name, value)| request.header(*name, *value));
     proxy.send(request.body(Full::default()).unwrap()).await
 }
 
@@ -45,7 +46,9 @@ async fn the_last_request_is_shown_to_this_machine_alone() {
     proxy.post("/v1/chat/completions", body("hi")).await;
     assert_eq!(last(&proxy, "", &[("host", "127.0.0.1")]).await.status, 200);
     // A web page whose name was resolved to this machine, and a server before this one.
-    for headers in [&[("host", "rebound.example")][..], &[("host", "localhost"), ("x-forwarded-for", "10.0.0.1")], &[("host", "10.0.0.1")], &[]] {
+    for headers in
+        [&[("host", "rebound.example")][..], &[("host", "localhost"), ("x-forwarded-for", "10.0.0.1")], &[("host", "10.0.0.1")], &[]]
+    {
         assert_eq!(last(&proxy, "", headers).await.status, 404, "{headers:?}");
     }
     // One that other machines can reach shows nothing to anyone.
@@ -54,7 +57,14 @@ async fn the_last_request_is_shown_to_this_machine_alone() {
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(open.serve(listener, std::future::pending()));
     for (request, status) in [
-        (format!("POST /api/chat HTTP/1.1\r\nhost: other.example\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{}", body("hi").len(), body("hi")), "200"),
+        (
+            format!(
+                "POST /api/chat HTTP/1.1\r\nhost: other.example\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{}",
+                body("hi").len(),
+                body("hi")
+            ),
+            "200",
+        ),
         ("GET /__prompt/last HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".to_owned(), "404"),
     ] {
         let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();

@@ -50,7 +50,8 @@ impl Upstream {
                     async move {
                         let (parts, body) = request.into_parts();
                         let Ok(body) = body.collect().await else { return Err("the request broke off") };
-                        let seen = Seen { method: parts.method, path: parts.uri.to_string(), headers: parts.headers, body: body.to_bytes() };
+                        let seen =
+                            Seen { method: parts.method, path: parts.uri.to_string(), headers: parts.headers, body: body.to_bytes() };
                         let answer = answer(&seen);
                         told.send(seen).map_err(|_| "the test is over")?;
                         Ok(answer)

@@ -116,14 +116,8 @@ const ELSEWHERE: [&str; 4] =
     ["context.unnamed_sessions", "skills.max_resource_bytes", "skills.preview_max_chars", "budget.max_anchored_tokens"];
 
 /// Tested where the proxy is, in a build that has it.
-const OF_THE_PROXY: [&str; 6] = [
-    "proxy.listen",
-    "proxy.upstream",
-    "proxy.max_body_bytes",
-    "proxy.max_concurrent_requests",
-    "proxy.session_header",
-    "proxy.show_last",
-];
+const OF_THE_PROXY: [&str; 6] =
+    ["proxy.listen", "proxy.upstream", "proxy.max_body_bytes", "proxy.max_concurrent_requests", "proxy.session_header", "proxy.show_last"];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";
@@ -248,7 +242,8 @@ fn no_key_is_left_out() {
     let place = Place::new();
     for key in KEYS {
         let is_of_the_proxy = cfg!(feature = "proxy") && OF_THE_PROXY.contains(&key.path);
-        if is_of_the_proxy || ELSEWHERE.contains(&key.path) || rows.contains(&*of_default(key.path).unwrap_or_else(|| key.path.to_owned())) {
+        if is_of_the_proxy || ELSEWHERE.contains(&key.path) || rows.contains(&*of_default(key.path).unwrap_or_else(|| key.path.to_owned()))
+        {
             continue;
         }
         // Whoever sets what nothing acts on is told.
