@@ -35,6 +35,8 @@ pub mod invariants;
 pub mod page;
 mod process;
 pub mod providers;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 pub mod sections;
 pub mod sessions;
 pub mod skills;

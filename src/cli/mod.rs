@@ -7,6 +7,8 @@ mod explain;
 mod findings;
 mod progress;
 mod render;
+#[cfg(feature = "proxy")]
+mod serve;
 mod session;
 mod skills;
 mod terminal;
@@ -40,6 +42,9 @@ enum Command {
     /// Show and check the configuration.
     #[command(subcommand)]
     Config(configuration::Configuration),
+    /// Stand before an LLM's API as a proxy that assembles the conversations on their way there.
+    #[cfg(feature = "proxy")]
+    Serve(serve::Serve),
 }
 
 /// Why a command stops. Each is an exit code.
@@ -84,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Explain(command) => command.run(&mut terminal),
         Command::Skills(command) => command.run(&mut terminal),
         Command::Config(command) => command.run(&mut terminal),
+        #[cfg(feature = "proxy")]
+        Command::Serve(command) => command.run(&mut terminal),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

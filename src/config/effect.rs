@@ -71,20 +71,16 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &["proxy"];
-#[cfg(not(feature = "tools"))]
-const OF_TOOLS: &[&str] = &["skills.code"];
-#[cfg(feature = "tools")]
-const OF_TOOLS: &[&str] = &[];
+const WITHOUT_EFFECT: &[&str] = &[PROXY, CODE];
+/// A program without the proxy has no use for its table.
+const PROXY: &str = if cfg!(feature = "proxy") { "proxy.answer_skill_tool" } else { "proxy" };
+/// Nor one without code-backed skills for theirs.
+const CODE: &str = if cfg!(feature = "tools") { "" } else { "skills.code" };
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {
-    let is_without = |key: &str| {
-        WITHOUT_EFFECT
-            .iter()
-            .chain(OF_TOOLS)
-            .any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
-    };
+    let is_without =
+        |key: &str| WITHOUT_EFFECT.iter().any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
     let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
     set.map(|row| row.origin.locate(Diagnostic::warning("without-effect", format!("`{}` has no effect in this version", row.key)), None))
         .collect()
