@@ -3,16 +3,16 @@
 //! ```no_run
 //! use genai::{Client, chat::ChatRequest};
 //! use tower::{Layer, Service, ServiceExt};
-//! use tower_prompt::clients::genai::{Answers, GenAi, Streams};
+//! use tower_prompt::clients::genai::{Chat, ChatStream, GenAi};
 //! use tower_prompt::layers::{PromptStack, Settings, SystemPromptLayer};
 //!
 //! # async fn run() -> Result<(), genai::Error> {
 //! let stack = PromptStack::new(GenAi, Settings::default()).with(SystemPromptLayer::default());
-//! let mut client = stack.layer(Answers::new(Client::new()?, "gpt-5-mini"));
+//! let mut client = stack.layer(Chat::new(Client::new()?, "gpt-5-mini"));
 //! let answer = client.ready().await?.call(ChatRequest::from_user("hi")).await?;
 //!
 //! // The same as a stream, which is the crate's own.
-//! let stream = stack.layer(Streams::new(Client::new()?, "gpt-5-mini")).oneshot(ChatRequest::from_user("hi")).await?;
+//! let stream = stack.layer(ChatStream::new(Client::new()?, "gpt-5-mini")).oneshot(ChatRequest::from_user("hi")).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -155,9 +155,9 @@ pub type Answering<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 service! {
     /// A client that answers in whole.
-    Answers, exec_chat => ChatResponse
+    Chat, exec_chat => ChatResponse
 }
 service! {
     /// A client that answers with the crate's own streams.
-    Streams, exec_chat_stream => ChatStreamResponse
+    ChatStream, exec_chat_stream => ChatStreamResponse
 }

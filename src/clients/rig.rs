@@ -27,9 +27,7 @@ use super::{describe, parts};
 use crate::layers::wire::{Conversation, Edits, Role, SystemEdit, ToolCall, Wire};
 use crate::layers::{Add, Open, Parts, PromptStack, Render};
 use ::rig_core::completion::message::{AssistantContent, ToolResultContent, UserContent};
-use ::rig_core::completion::{
-    CompletionError, CompletionModel, CompletionRequest, CompletionResponse, Message, ProviderCapabilities,
-};
+use ::rig_core::completion::{CompletionError, CompletionModel, CompletionRequest, CompletionResponse, Message, ProviderCapabilities};
 use ::rig_core::streaming::StreamingCompletionResponse;
 use serde::Serialize;
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
 //! What the stacks of these tests say, and how bytes are compared.
 
-use tower_prompt::layers::wire::ToolOutputBound;
 use tower_prompt::layers::text::{TextChange, TextMode};
-use tower_prompt::layers::{Context, Fragment, Prompt, PromptStack, Session, Settings, SystemPromptLayer, Tier, Turn};
+use tower_prompt::layers::wire::ToolOutputBound;
+use tower_prompt::layers::{Context, Fragment, Prompt, PromptStack, Round, Session, Settings, SystemPromptLayer, Tier, Turn};
 
 pub(crate) const FIRST: &str = "<context origin=\"host\">\nIt rains.\n</context>";
 
@@ -16,7 +16,8 @@ pub(crate) fn stack_of<W>(wire: W, session: &Session) -> PromptStack<W> {
         .with(|turn: &Turn, prompt: &mut Prompt| {
             let rains = turn.user_text().is_none_or(|text| !text.contains("sun"));
             prompt.add(Tier::Turn, || Fragment::new("weather", if rains { "It rains." } else { "It shines." }));
-            prompt.add(Tier::Step, || Fragment::new("round", if turn.is_tool_round() { "A tool ran." } else { "No tool ran." }));
+            let round = if prompt.round() == Round::Tool { "A tool ran." } else { "No tool ran." };
+            prompt.add(Tier::Step, || Fragment::new("round", round));
             prompt.describe_tool("look", TextChange::default().then(TextMode::Append, "Look twice."));
             prompt.bound_tool_output(ToolOutputBound { max_chars: std::num::NonZeroUsize::new(40), ..ToolOutputBound::default() });
         })

@@ -3,16 +3,16 @@
 //! ```no_run
 //! use async_openai::{Client, types::chat::CreateChatCompletionRequest};
 //! use tower::{Layer, Service, ServiceExt};
-//! use tower_prompt::clients::async_openai::{Answers, AsyncOpenAi, Streams};
+//! use tower_prompt::clients::async_openai::{AsyncOpenAi, Chat, ChatStream};
 //! use tower_prompt::layers::{PromptStack, Settings, SystemPromptLayer};
 //!
 //! # async fn run(request: CreateChatCompletionRequest) -> Result<(), async_openai::error::OpenAIError> {
 //! let stack = PromptStack::new(AsyncOpenAi, Settings::default()).with(SystemPromptLayer::default());
-//! let mut client = stack.layer(Answers(Client::new()));
+//! let mut client = stack.layer(Chat(Client::new()));
 //! let answer = client.ready().await?.call(request.clone()).await?;
 //!
 //! // The same as a stream, which is the crate's own.
-//! let stream = stack.layer(Streams(Client::new())).oneshot(request).await?;
+//! let stream = stack.layer(ChatStream(Client::new())).oneshot(request).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -37,19 +37,16 @@ use tower::Service;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AsyncOpenAi;
 
-/// A client that answers in whole: Chat Completions and Responses, as the request is.
-#[derive(Clone)]
-pub struct Answers<C: Config = OpenAIConfig>(pub Client<C>);
-
-/// A client that answers with the crate's own streams.
-#[derive(Clone)]
-pub struct Streams<C: Config = OpenAIConfig>(pub Client<C>);
-
 /// A call of the client.
 pub type Answering<T> = Pin<Box<dyn Future<Output = Result<T, OpenAIError>> + Send>>;
 
+// One type for each call, so that a service takes one type of request: what it is asked for needs no annotation.
 macro_rules! service {
-    ($client:ident, $api:ident.$create:ident, $request:ty => $response:ty) => {
+    ($(#[$doc:meta])* $client:ident: $api:ident.$create:ident, $request:ty => $response:ty) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $client<C: Config = OpenAIConfig>(pub Client<C>);
+
         impl<C: Config + Clone + 'static> Service<$request> for $client<C> {
             type Response = $response;
             type Error = OpenAIError;
@@ -62,22 +59,29 @@ macro_rules! service {
                 Box::pin(async move { client.$api().$create(request).await })
             }
         }
+
+        impl<C: Config> fmt::Debug for $client<C> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // The client's own would show what it is configured with.
+                f.debug_struct(stringify!($client)).finish_non_exhaustive()
+            }
+        }
     };
 }
 
-service!(Answers, chat.create, CreateChatCompletionRequest => CreateChatCompletionResponse);
-service!(Answers, responses.create, CreateResponse => Response);
-service!(Streams, chat.create_stream, CreateChatCompletionRequest => ChatCompletionResponseStream);
-service!(Streams, responses.create_stream, CreateResponse => ResponseStream);
-
-// The client's own would show what it is configured with.
-impl<C: Config> fmt::Debug for Answers<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers").finish_non_exhaustive()
-    }
+service! {
+    /// Chat Completions, answered in whole.
+    Chat: chat.create, CreateChatCompletionRequest => CreateChatCompletionResponse
 }
-impl<C: Config> fmt::Debug for Streams<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").finish_non_exhaustive()
-    }
+service! {
+    /// Chat Completions, answered with the crate's own stream.
+    ChatStream: chat.create_stream, CreateChatCompletionRequest => ChatCompletionResponseStream
+}
+service! {
+    /// Responses, answered in whole.
+    Responses: responses.create, CreateResponse => Response
+}
+service! {
+    /// Responses, answered with the crate's own stream.
+    ResponsesStream: responses.create_stream, CreateResponse => ResponseStream
 }
