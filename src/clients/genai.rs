@@ -1,4 +1,4 @@
-//! [genai](::genai): one request type for many providers.
+//! [genai](https://docs.rs/genai): one request type for many providers.
 //!
 //! ```no_run
 //! use genai::{Client, chat::ChatRequest};

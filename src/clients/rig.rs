@@ -1,4 +1,4 @@
-//! [rig](::rig_core): a completion model whose requests go through a stack.
+//! [rig](https://docs.rs/rig-core): a completion model whose requests go through a stack.
 //!
 //! ```no_run
 //! use rig_core::completion::CompletionModel;
@@ -63,10 +63,12 @@ impl parts::Part for UserContent {
     }
     fn cut(&mut self, edits: &Edits) {
         let (Self::ToolResult(result), Some(bound)) = (self, &edits.tool_output) else { return };
-        let Ok(mut content) = serde_json::to_value(&result.content) else { return };
-        bound.cut_result(&mut content);
-        // What is cut are texts, which can be read back.
-        if let Ok(cut) = serde_json::from_value(content) {
+        let Ok(whole) = serde_json::to_value(&result.content) else { return };
+        let mut cut = whole.clone();
+        bound.cut_result(&mut cut);
+        if cut != whole
+            && let Ok(cut) = serde_json::from_value(cut)
+        {
             result.content = cut;
         }
     }

@@ -64,7 +64,8 @@ async fn to_openai_a_conversation_only_grows_at_its_end() {
         let earlier = body["messages"].as_array().unwrap();
         assert_eq!(messages[..earlier.len()], earlier[..]);
     }
-    goes_on(&sent[0], &sent[1], "],\"");
+    goes_on(&sent[0], &sent[1], "],\"max_tokens\"");
+    goes_on(&sent[1], &sent[2], "],\"max_tokens\"");
     assert_eq!(messages[0], json!({"role": "system", "content": "You are careful.\n\nHOST"}));
     assert_eq!(messages[1]["content"], "hi\n\n<context origin=\"host\">\nIt rains.\nNo tool ran.\n</context>");
     assert!(messages[3]["content"].as_str().unwrap().contains("characters cut"));

@@ -93,9 +93,8 @@ async fn streams_pass_as_they_come() {
     for text in ["Gr", "ey."] {
         server.let_out(1);
         let said = loop {
-            match stream.next().await.unwrap().unwrap() {
-                StreamedAssistantContent::Text(said) => break said.text,
-                _ => {}
+            if let StreamedAssistantContent::Text(said) = stream.next().await.unwrap().unwrap() {
+                break said.text;
             }
         };
         assert_eq!(said, text);

@@ -4,8 +4,6 @@ use tower_prompt::layers::text::{TextChange, TextMode};
 use tower_prompt::layers::wire::ToolOutputBound;
 use tower_prompt::layers::{Context, Fragment, Prompt, PromptStack, Round, Session, Settings, SystemPromptLayer, Tier, Turn};
 
-pub(crate) const FIRST: &str = "<context origin=\"host\">\nIt rains.\n</context>";
-
 /// A system prompt, a fact at each user message (it changes with what the user says), one in tool rounds, and bounds.
 pub(crate) fn stack<W>(wire: W) -> PromptStack<W> {
     stack_of(wire, &Session::new())

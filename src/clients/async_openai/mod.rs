@@ -1,4 +1,4 @@
-//! [async-openai](::async_openai): Chat Completions and Responses.
+//! [async-openai](https://docs.rs/async-openai): Chat Completions and Responses.
 //!
 //! ```no_run
 //! use async_openai::{Client, types::chat::CreateChatCompletionRequest};
