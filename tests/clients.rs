@@ -11,6 +11,8 @@ mod clients {
     mod conversations;
     #[cfg(feature = "genai")]
     mod genai;
+    #[cfg(any(feature = "genai", feature = "rig"))]
+    mod grown;
     #[cfg(feature = "rig")]
     mod rig;
     mod said;

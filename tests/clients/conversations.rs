@@ -68,7 +68,7 @@ fn in_responses(said: &[Said]) -> Vec<Value> {
         match said {
             Said::User(texts, true) if texts.len() == 1 => items.push(json!({"type": "message", "role": "user", "content": texts[0]})),
             Said::User(texts, _) => {
-                items.push(json!({"type": "message", "role": "user", "content": texts.iter().map(part).collect::<Vec<_>>()}))
+                items.push(json!({"type": "message", "role": "user", "content": texts.iter().map(part).collect::<Vec<_>>()}));
             }
             Said::Image(text) => {
                 let image = json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AA=="});

@@ -1,5 +1,6 @@
 //! genai, as it speaks to OpenAI and to Anthropic.
 
+use crate::clients::grown::{self, Said};
 use crate::clients::said::{goes_on, stack};
 use crate::scripted::{Answer, Scripted};
 use futures_util::StreamExt;
@@ -8,6 +9,7 @@ use genai::chat::{
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget, adapter::AdapterKind};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt};
 use tower_prompt::clients::genai::{Chat, ChatStream, GenAi};
@@ -146,4 +148,30 @@ async fn what_came_is_read_by_its_kind_and_assembled_twice_it_is_the_same() {
     assert_ne!(json(&once), json(&request));
     let twice = stack.assemble(once.clone(), context()).await;
     assert_eq!(json(&twice), json(&once));
+}
+
+fn of(said: &[Said]) -> ChatRequest {
+    let mut request = ChatRequest::default().with_system("HOST");
+    for (n, said) in said.iter().enumerate() {
+        let id = |at: usize| format!("{n}.{at}");
+        let call = |at| ToolCall { call_id: id(at), fn_name: "look".into(), fn_arguments: json!({"at": at}), thought_signatures: None };
+        request = match said {
+            Said::User(texts) => request.append_message(ChatMessage::user(texts.iter().map(ContentPart::from).collect::<Vec<_>>())),
+            Said::Model(text) => request.append_message(ChatMessage::assistant(text)),
+            Said::Calls(results) => request
+                .append_message((0..results.len()).map(call).collect::<Vec<_>>())
+                .append_messages(results.iter().enumerate().map(|(at, result)| ToolResponse::new(id(at), result))),
+        };
+    }
+    request
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_conversation_only_grows(said in grown::said()) {
+        let messages = |request: &ChatRequest| request.messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
+        grown::only_grows(GenAi, &said, of, messages)?;
+    }
 }

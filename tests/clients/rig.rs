@@ -1,8 +1,10 @@
 //! rig: an agent of its own, over a prompted model.
 
+use crate::clients::grown::{self, Said};
 use crate::clients::said::{goes_on, stack};
 use crate::scripted::{Answer, Scripted};
 use futures_util::StreamExt;
+use proptest::prelude::*;
 use rig_agent::AgentBuilder;
 use rig_agent::prelude::Chat;
 use rig_agent::tool::{Tool, ToolContext};
@@ -159,4 +161,33 @@ async fn the_system_prompt_stands_ahead_of_what_the_caller_says_first() {
     let with_preamble = CompletionRequest { preamble: Some("HOST".into()), ..request(&[Message::user("hi")]) };
     let sent = stack.assemble(with_preamble, Context::default()).await;
     assert_eq!((sent.preamble.as_deref(), sent.chat_history.len()), (Some("You are careful.\n\nHOST"), 1));
+}
+
+fn of(said: &[Said]) -> CompletionRequest {
+    let mut history = vec![json!({"role": "system", "content": "HOST"})];
+    for (n, said) in said.iter().enumerate() {
+        let text = |text: &String| json!({"type": "text", "text": text});
+        let call =
+            |at: usize| json!({"type": "toolcall", "id": format!("{n}.{at}"), "function": {"name": "look", "arguments": {"at": at}}});
+        let result = |(at, result): (usize, &String)| json!({"type": "toolresult", "call": format!("{n}.{at}"), "name": "look", "content": [text(result)]});
+        match said {
+            Said::User(texts) => history.push(json!({"role": "user", "content": texts.iter().map(text).collect::<Vec<_>>()})),
+            Said::Model(said) => history.push(json!({"role": "assistant", "id": null, "content": [text(said)]})),
+            Said::Calls(results) => {
+                history.push(json!({"role": "assistant", "id": null, "content": (0..results.len()).map(call).collect::<Vec<_>>()}));
+                history.push(json!({"role": "user", "content": results.iter().enumerate().map(result).collect::<Vec<_>>()}));
+            }
+        }
+    }
+    request(&history.into_iter().map(|message| serde_json::from_value(message).unwrap()).collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_conversation_only_grows(said in grown::said()) {
+        let messages = |request: &CompletionRequest| request.chat_history.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
+        grown::only_grows(Rig, &said, of, messages)?;
+    }
 }

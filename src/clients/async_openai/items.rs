@@ -83,3 +83,48 @@ fn rewritten<T: Item>(item: Option<&T>, wire: &impl Wire<Value>, edits: &Edits) 
     };
     after.iter().map(typed).collect::<Result<_, _>>().map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::wire::{OpenAiChat, Spot};
+
+    /// A type that can be sent, and in which no edited form can be said.
+    #[derive(PartialEq, Debug, Serialize)]
+    struct Stubborn {
+        role: &'static str,
+        content: String,
+    }
+
+    impl Item for Stubborn {
+        const FIELD: &'static str = "messages";
+        fn parse(value: &Value, _: Option<&Self>) -> serde_json::Result<Self> {
+            // It takes the message for another one.
+            Ok(Self::said(if value.is_object() { "?" } else { "" }))
+        }
+        fn takes_system(&self) -> bool {
+            false
+        }
+        fn is_bounded(&self) -> bool {
+            true
+        }
+        fn said(text: &str) -> Self {
+            Self { role: "user", content: text.to_owned() }
+        }
+    }
+
+    #[test]
+    fn what_a_type_cannot_say_is_sent_as_it_came_with_our_texts_behind_it() {
+        let mut edits = Edits::default();
+        edits.appends = vec![Append { at: 1, spot: Spot::Content, text: "OURS".into() }];
+        let sent = edited(["hi", "and?", "bye"].map(Stubborn::said).into(), &OpenAiChat, &edits);
+        assert_eq!(sent, ["hi", "and?", "OURS", "bye"].map(Stubborn::said));
+    }
+
+    #[test]
+    fn what_nothing_changes_in_is_not_read_back() {
+        let mut edits = Edits::default();
+        edits.tool_output = Some(crate::layers::wire::ToolOutputBound::default());
+        assert_eq!(edited(vec![Stubborn::said("hi")], &OpenAiChat, &edits), [Stubborn::said("hi")]);
+    }
+}
