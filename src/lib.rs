@@ -27,6 +27,8 @@ mod assembly;
 mod blocking;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(any(feature = "async-openai", feature = "genai", feature = "rig"))]
+pub mod clients;
 pub mod config;
 mod environment;
 mod files;

@@ -112,7 +112,7 @@ mod tests {
         for bytes in 0..=whole.len() {
             let text = listed(ListingForm::Full, Limit::Bytes(bytes));
             assert!(text.len() <= bytes, "{bytes}: {text}");
-            assert!(text.is_empty() || text.ends_with(")") && text.starts_with(PREAMBLE), "{bytes}: {text}");
+            assert!(text.is_empty() || text.ends_with(')') && text.starts_with(PREAMBLE), "{bytes}: {text}");
         }
     }
 

@@ -35,6 +35,13 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
+impl ToolCall {
+    /// A call with these arguments; a string that holds JSON is taken for that.
+    pub fn new(id: &str, name: &str, arguments: &serde_json::Value) -> Self {
+        super::json::call(id, name, Some(arguments))
+    }
+}
+
 /// Where our text behind a message goes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Spot {

@@ -105,8 +105,8 @@ impl ToolOutputBound {
         cut_middle(text, &room, |left_out| marker(left_out, None))
     }
 
-    /// Cuts a result as a format keeps it.
-    pub(super) fn cut_result(&self, result: &mut Value) {
+    /// Cuts a result as a JSON format keeps it: a text, a list of parts, an object.
+    pub fn cut_result(&self, result: &mut Value) {
         match result {
             Value::String(text) => {
                 if let Some(cut) = self.result(text) {
