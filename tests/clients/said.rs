@@ -17,7 +17,9 @@ pub(crate) fn stack_of<W>(wire: W, session: &Session) -> PromptStack<W> {
             let round = if prompt.round() == Round::Tool { "A tool ran." } else { "No tool ran." };
             prompt.add(Tier::Step, || Fragment::new("round", round));
             prompt.describe_tool("look", TextChange::default().then(TextMode::Append, "Look twice."));
-            prompt.bound_tool_output(ToolOutputBound { max_chars: std::num::NonZeroUsize::new(40), ..ToolOutputBound::default() });
+            let mut bound = ToolOutputBound::default();
+            bound.max_chars = std::num::NonZeroUsize::new(40);
+            prompt.bound_tool_output(bound);
         })
 }
 
