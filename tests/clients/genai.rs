@@ -137,7 +137,7 @@ async fn what_came_is_read_by_its_kind_and_assembled_twice_it_is_the_same() {
             (4, Role::User, Spot::Content, true),
         ]
     );
-    assert_eq!((read.messages[0].media.len(), &*read.messages[1].calls[0].arguments), (1, "{\"a\":2,\"b\":1,}"));
+    assert_eq!((read.messages[0].media.len(), &*read.messages[1].calls[0].arguments), (1, "{\"a\":2,\"b\":1}"));
     assert_eq!((&read.messages[1].texts[..], &read.messages[2].answers[..]), (&[][..], &[Some(0)][..]));
 
     let stack = stack(GenAi);

@@ -135,7 +135,7 @@ async fn what_came_is_read_by_its_kind_and_assembled_twice_it_is_the_same() {
             (4, Role::User, Spot::Content, true),
         ]
     );
-    assert_eq!((read.system.as_deref(), &*read.messages[1].calls[0].arguments), (Some("HOST"), "{\"a\":2,\"b\":1,}"));
+    assert_eq!((read.system.as_deref(), &*read.messages[1].calls[0].arguments), (Some("HOST"), "{\"a\":2,\"b\":1}"));
     assert_eq!((&read.messages[2].answers[..], &read.messages[2].result_chars[..]), (&[Some(0)][..], &[(3, 100)][..]));
 
     let (stack, session) = (stack(Rig), Session::new());
