@@ -14,9 +14,6 @@ const MAX_GIT_FILE_BYTES: u64 = 8 * 1024;
 /// Folders beside a root's own instruction file that are looked into.
 const MAX_LOOKED_INTO: usize = 2_000;
 
-/// Entries of one folder that are kept from one reading to the next.
-const MAX_KEPT: usize = 65_536;
-
 /// What an entry of a folder is, links not followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::skills) enum Kind {
@@ -63,9 +60,9 @@ impl Listing {
         metadata.is_dir().then(|| Stamp::of(&metadata))
     }
 
-    /// Whether it is small enough to be kept.
-    pub(super) fn is_kept(&self) -> bool {
-        self.folders.len() + self.files.len() <= MAX_KEPT
+    /// How many entries it has.
+    pub(super) fn entries(&self) -> usize {
+        self.folders.len() + self.files.len()
     }
 
     pub(super) fn file(&self, is_it: impl Fn(&OsStr) -> bool) -> Option<&OsStr> {

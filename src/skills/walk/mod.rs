@@ -11,8 +11,9 @@ use super::known::{Key, Keys, Known, KnownFile};
 use super::links::{Links, Refusal};
 use super::roots::Root;
 use super::skill_file::{Form, Place, Reading, SkillFile};
-use crate::files::Base;
+use crate::files::{Base, Stamp};
 use crate::layers::Diagnostic;
+use listing::Listing;
 pub(super) use look::Listed;
 use look::Look;
 use search::Search;
@@ -34,6 +35,9 @@ pub(in crate::skills) fn is_pruned(name: &OsStr) -> bool {
     PRUNED.iter().any(|pruned| name == *pruned) || name.as_encoded_bytes().starts_with(STAGING.as_bytes())
 }
 
+/// Entries of all folders together that are kept from one reading to the next.
+const MAX_KEPT: usize = 65_536;
+
 /// What is found in all roots: a file that is reached twice is found once.
 pub(super) struct Walk<'k> {
     known: &'k Known,
@@ -42,6 +46,8 @@ pub(super) struct Walk<'k> {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// What the folders held that were searched, by the keys of their paths, as far as a stamp will tell whether they still do.
     pub(super) listings: Vec<(Key, Listed)>,
+    /// How many entries these have together.
+    kept: usize,
     start: SystemTime,
 }
 
@@ -114,7 +120,7 @@ impl<'k> Walk<'k> {
     pub(super) fn new(known: &'k Known, start: SystemTime) -> Self {
         let mut files = Keys::default();
         files.reserve(known.files().len());
-        Self { known, files, diagnostics: Vec::new(), listings: Vec::new(), start }
+        Self { known, files, diagnostics: Vec::new(), listings: Vec::new(), kept: 0, start }
     }
 
     /// The skill files in the root of this number, level by level and each level by path; `None` where there is no root.
@@ -151,6 +157,15 @@ impl<'k> Walk<'k> {
             Ok(canonical) => Some((links, canonical)),
             Err(Refusal::Unreadable(error)) => self.say(unreadable(&root.path, &error)),
             Err(refusal) => self.say(refusal.diagnostic(&root.path)),
+        }
+    }
+
+    /// Keeps what a folder held, where its stamp will tell a change, and there is room: a tree of very many entries is listed again each time.
+    fn keep(&mut self, key: Key, stamp: Option<Stamp>, listing: &Arc<Listing>) {
+        let kept = self.kept.saturating_add(listing.entries());
+        if kept <= MAX_KEPT && stamp.is_some_and(|stamp| stamp.is_settled_at(self.start)) {
+            self.kept = kept;
+            self.listings.push((key, Listed { stamp, listing: listing.clone() }));
         }
     }
 

@@ -92,10 +92,7 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
         }
         self.walk.diagnostics.extend(diagnostics);
         let Listed { stamp, listing } = listing?;
-        if let Some(stamp) = stamp.filter(|stamp| stamp.is_settled_at(self.walk.start) && listing.is_kept()) {
-            let listed = Listed { stamp: Some(stamp), listing: listing.clone() };
-            self.walk.listings.push((self.look.keys.key(&folder.path), listed));
-        }
+        self.walk.keep(self.look.keys.key(&folder.path), stamp, &listing);
         Some(listing)
     }
 

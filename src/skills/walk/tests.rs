@@ -1,10 +1,11 @@
 //! What is read again, and what is not.
 
-use super::listing::Listing;
-use super::{Walk, What};
+use super::listing::{Kind, Listing};
+use super::{MAX_KEPT, Walk, What};
 use crate::layers::skill::SkillSourceKind;
 use crate::skills::known::{Known, KnownFile};
 use crate::skills::roots::Root;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -109,4 +110,18 @@ fn a_folder_whose_stamp_holds_is_not_listed_again_and_one_that_changed_is() {
     assert_eq!(look_at(&mut known, folder.path(), later), (3, 2));
     let [root, group] = listings(&known);
     assert!(same(&before[0], &root) && !same(&before[1], &group));
+}
+
+#[cfg(unix)]
+#[test]
+fn of_very_many_entries_no_more_are_kept_than_there_is_room_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stamp, known) = (Listing::stamp(folder.path()), Known::default());
+    let of = |entries: usize| Arc::new(Listing { folders: vec![(OsStr::new("a").into(), Kind::Folder); entries], files: Vec::new() });
+    let mut walk = Walk::new(&known, SystemTime::now() + Duration::from_secs(10));
+    for entries in [40_000, 40_000, 20_000, MAX_KEPT, 5_536] {
+        walk.keep(known.key(folder.path()), stamp, &of(entries));
+    }
+    let kept: Vec<usize> = walk.listings.iter().map(|(_, listed)| listed.listing.entries()).collect();
+    assert_eq!(kept, [40_000, 20_000, 5_536]);
 }
