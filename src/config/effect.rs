@@ -70,17 +70,14 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 /// Of one array.
 const MOST_TOLD: usize = 100;
 
-/// Keys, or the tables that they stand in.
-const WITHOUT_EFFECT: &[&str] = &[PROXY, CODE];
-/// A program without the proxy has no use for its table.
-const PROXY: &str = if cfg!(feature = "proxy") { "proxy.answer_skill_tool" } else { "proxy" };
-/// Nor one without code-backed skills for theirs.
-const CODE: &str = if cfg!(feature = "tools") { "" } else { "skills.code" };
+/// Keys, or the tables that they stand in, and whether this build acts on them.
+const ACTED_ON: [(&str, bool); 3] =
+    [("proxy", cfg!(feature = "proxy")), ("proxy.answer_skill_tool", false), ("skills.code", cfg!(feature = "tools"))];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {
-    let is_without =
-        |key: &str| WITHOUT_EFFECT.iter().any(|table| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
+    let is_of = |key: &str, table: &str| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let is_without = |key: &str| ACTED_ON.iter().any(|(table, is_acted_on)| !is_acted_on && is_of(key, table));
     let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
     set.map(|row| row.origin.locate(Diagnostic::warning("without-effect", format!("`{}` has no effect in this version", row.key)), None))
         .collect()
