@@ -14,14 +14,15 @@
 //!
 //! Sections that look at the machine or at git are values here: what is measured is the assembly.
 
+mod measure;
+
+use measure::{ready, timed};
 use serde_json::{Value, json};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::hash::Hasher;
 use std::hint::black_box;
-use std::pin::pin;
-use std::task::{Context as Waking, Poll, Waker};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tower_prompt::Environment;
 use tower_prompt::layers::skill::{Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
@@ -160,22 +161,6 @@ fn allocated<T>(work: impl FnOnce() -> T) -> (usize, usize) {
     let change = region.change();
     drop(made);
     (change.allocations + change.reallocations, change.bytes_allocated)
-}
-
-fn timed<T>(work: impl FnOnce() -> T) -> Duration {
-    let start = Instant::now();
-    let made = black_box(work());
-    let took = start.elapsed();
-    drop(made);
-    took
-}
-
-/// Nothing waits here.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Waking::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("no layer of this stack waits"),
-    }
 }
 
 fn stack<W>(wire: W, skills: &Skills) -> PromptStack<W> {

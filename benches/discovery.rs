@@ -7,15 +7,14 @@
 //!
 //! `cargo bench --bench discovery` prints a table; `-- 1000` measures one size alone.
 
+mod measure;
 mod trees;
 
+use measure::{ready, timed};
 use std::fs::{self, File};
-use std::hint::black_box;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Context as Waking, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tower_prompt::layers::skill::{SkillRegistry, SkillSourceKind};
 use tower_prompt::layers::wire::OllamaGenerate;
 use tower_prompt::layers::{Context, PromptRequest, PromptStack, Settings, SkillCatalogLayer};
@@ -90,20 +89,4 @@ fn in_turns<A, B>(rounds: usize, floor: impl Fn() -> A, work: impl Fn() -> B) ->
         of_work = of_work.min(timed(&work));
     }
     format!("{:.2} ({of_work:.1?})", of_work.as_secs_f64() / of_floor.as_secs_f64())
-}
-
-fn timed<T>(work: impl Fn() -> T) -> Duration {
-    let start = Instant::now();
-    let made = black_box(work());
-    let took = start.elapsed();
-    drop(made);
-    took
-}
-
-/// Nothing waits here.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Waking::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("no layer of this stack waits"),
-    }
 }
