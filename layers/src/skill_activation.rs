@@ -124,7 +124,7 @@ impl SkillActivationLayer {
     where
         S: Service<SkillQuestion, Response = Vec<SkillId>, Error: std::fmt::Display, Future: Send> + Clone + Send + 'static,
     {
-        self.classifier = Some(SkillClassifier::new(service));
+        self.classifier = Some(SkillClassifier::new(service, |error| error.to_string()));
         self
     }
     /// How long a skill stays in force that words brought into force. What the host, the user or the model brought into force stays in any case.
@@ -187,7 +187,7 @@ impl SkillActivationLayer {
         let likely: Vec<Arc<SkillSummary>> = matches.iter().filter_map(|found| open.remove(&found.id)).collect();
         let candidates: Arc<[Arc<SkillSummary>]> = likely.into_iter().chain(open.into_values()).collect();
         if !candidates.is_empty() {
-            let asked = classifier.ask(text.into(), candidates.clone());
+            let asked = classifier.ask(SkillQuestion::new(text, candidates.clone()));
             prompt.add_later(Tier::Turn, || async move { classified(asked.await, &candidates, by_words, most) });
         }
     }

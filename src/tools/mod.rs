@@ -28,7 +28,6 @@
 //! # Ok(()) }
 //! ```
 
-mod asked;
 mod confirmation;
 mod layer;
 mod listing;

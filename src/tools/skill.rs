@@ -1,8 +1,8 @@
 //! One skill that is a function of the host's.
 
-use super::asked::{Answering, Asked};
 use super::usage::{Usage, UsageError};
 use crate::layers::wire::ToolDefinition;
+use crate::layers::{SharedAnswer, SharedService};
 use serde_json::{Map, Value};
 use std::fmt;
 use tower::{BoxError, Service};
@@ -44,7 +44,7 @@ pub struct CodeSkill {
     pub(super) flags: CodeSkillFlags,
     /// Whose it is, if not the host's own.
     pub(super) plugin: Option<String>,
-    handler: Asked<CodeSkillCall, String>,
+    handler: SharedService<CodeSkillCall, String, BoxError>,
 }
 
 impl CodeSkill {
@@ -57,7 +57,7 @@ impl CodeSkill {
         S::Future: Send,
     {
         let (usage, description, flags) = (usage.parse()?, description.into(), CodeSkillFlags::default());
-        Ok(Self { usage, description, flags, plugin: None, handler: Asked::new(handler) })
+        Ok(Self { usage, description, flags, plugin: None, handler: SharedService::new(handler, Into::into) })
     }
     /// It looks things up.
     pub fn research(mut self) -> Self {
@@ -116,7 +116,7 @@ impl CodeSkill {
         ToolDefinition::new(self.name(), &*self.description, self.usage.schema())
     }
 
-    pub(super) fn call(&self, arguments: Map<String, Value>) -> Answering<String> {
+    pub(super) fn call(&self, arguments: Map<String, Value>) -> SharedAnswer<String, BoxError> {
         self.handler.ask(CodeSkillCall { name: self.name().to_owned(), arguments })
     }
 }

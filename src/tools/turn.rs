@@ -1,11 +1,11 @@
 //! Answering the calls of one turn.
 
-use super::asked::{Answering, Asked};
 use super::confirmation::{Confirmation, ConfirmationRequest};
 use super::registry::{CodeSkills, TurnAuthority};
 use super::skill::CodeSkill;
 use crate::layers::text::shorten;
 use crate::layers::wire::{ResponseCall, ToolAnswer, ToolCalls};
+use crate::layers::{SharedAnswer, SharedService};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ const MAX_NEAR: usize = 20;
 pub struct CodeSkillTurn {
     skills: CodeSkills,
     authority: TurnAuthority,
-    confirms: Option<Asked<ConfirmationRequest, Confirmation>>,
+    confirms: Option<SharedService<ConfirmationRequest, Confirmation, BoxError>>,
     /// Side effects that were brought about, or may have been.
     done: HashSet<(String, String)>,
 }
@@ -49,7 +49,7 @@ impl CodeSkillTurn {
         S::Error: Into<BoxError>,
         S::Future: Send,
     {
-        self.confirms = Some(Asked::new(service));
+        self.confirms = Some(SharedService::new(service, Into::into));
         self
     }
 
@@ -150,8 +150,8 @@ fn in_order(value: &Value) -> Value {
 }
 
 /// All answers, in their order, when the last one is there.
-async fn side_by_side(running: Vec<Answering<String>>) -> Vec<ToolAnswer> {
-    let mut running: Vec<(Option<Answering<String>>, ToolAnswer)> =
+async fn side_by_side(running: Vec<SharedAnswer<String, BoxError>>) -> Vec<ToolAnswer> {
+    let mut running: Vec<(Option<SharedAnswer<String, BoxError>>, ToolAnswer)> =
         running.into_iter().map(|running| (Some(running), ToolAnswer::default())).collect();
     poll_fn(|cx| {
         let mut waits = false;

@@ -2,13 +2,12 @@
 
 use super::{Guidance, InvariantCatalog, by_words};
 use crate::prompt::{Diagnostic, Purpose, SessionKey};
+use crate::{SharedAnswer, SharedService};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::fmt;
-use std::future::poll_fn;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tower::{BoxError, Service};
 
 /// What a selector is asked: which of these invariants count for this task?
@@ -101,7 +100,7 @@ impl SelectionResponse {
 }
 
 /// A selection under way.
-pub type Selecting = Pin<Box<dyn Future<Output = Result<SelectionResponse, BoxError>> + Send>>;
+pub type Selecting = SharedAnswer<SelectionResponse, BoxError>;
 
 /// A `tower::Service` that selects: a model behind a prompt of the host's own, a search index, rules. Cheap to clone.
 ///
@@ -116,8 +115,8 @@ pub type Selecting = Pin<Box<dyn Future<Output = Result<SelectionResponse, BoxEr
 /// }));
 /// # let _ = selector;
 /// ```
-#[derive(Clone)]
-pub struct InvariantSelector(Arc<dyn Fn(SelectionRequest) -> Selecting + Send + Sync>);
+#[derive(Clone, Debug)]
+pub struct InvariantSelector(SharedService<SelectionRequest, SelectionResponse, BoxError>);
 
 impl InvariantSelector {
     /// Asks this service. Each call goes to a clone, which is polled until it is ready first.
@@ -127,25 +126,11 @@ impl InvariantSelector {
         S::Error: Into<BoxError>,
         S::Future: Send,
     {
-        // A service need not be `Sync`; nothing but the clone happens under the lock.
-        let service = Mutex::new(service);
-        Self(Arc::new(move |request| {
-            let mut service = service.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Box::pin(async move {
-                poll_fn(|cx| service.poll_ready(cx)).await.map_err(Into::into)?;
-                service.call(request).await.map_err(Into::into)
-            })
-        }))
+        Self(SharedService::new(service, Into::into))
     }
     /// Asks.
     pub fn select(&self, request: SelectionRequest) -> Selecting {
-        (self.0)(request)
-    }
-}
-
-impl fmt::Debug for InvariantSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InvariantSelector").finish_non_exhaustive()
+        self.0.ask(request)
     }
 }
 

@@ -5,19 +5,16 @@ use super::{
     SkillResponse,
 };
 use crate::skill::{SkillId, SkillList, SkillManifest};
-use std::fmt;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::{SharedAnswer, SharedService};
 use std::task::{Context, Poll};
 use tower::Service;
 
 /// An answer under way.
-pub type Answering = Pin<Box<dyn Future<Output = Result<SkillResponse, SkillError>> + Send>>;
+pub type Answering = SharedAnswer<SkillResponse, SkillError>;
 
 /// Any [`SkillProvider`], as a value that is cheap to clone, and again a provider.
-#[derive(Clone)]
-pub struct SharedProvider(Arc<dyn Fn(SkillRequest) -> Answering + Send + Sync>);
+#[derive(Clone, Debug)]
+pub struct SharedProvider(SharedService<SkillRequest, SkillResponse, SkillError>);
 
 impl SharedProvider {
     /// Asks this service. Each call goes to a clone, which is polled until it is ready first.
@@ -26,19 +23,11 @@ impl SharedProvider {
         S: SkillProvider + Clone + Send + 'static,
         S::Future: Send,
     {
-        // A service need not be `Sync`; nothing but the clone happens under the lock.
-        let provider = Mutex::new(provider);
-        Self(Arc::new(move |request| {
-            let mut provider = provider.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Box::pin(async move {
-                poll_fn(|cx| provider.poll_ready(cx)).await?;
-                provider.call(request).await
-            })
-        }))
+        Self(SharedService::new(provider, |error| error))
     }
     /// Asks. What comes is an answer to this request.
     pub async fn ask(&self, request: SkillRequest) -> Result<SkillResponse, SkillError> {
-        (self.0)(request.clone()).await?.to(&request)
+        self.0.ask(request.clone()).await?.to(&request)
     }
     /// All its skills.
     pub async fn list(&self) -> Result<SkillList, SkillError> {
@@ -83,12 +72,6 @@ impl Service<SkillRequest> for SharedProvider {
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, request: SkillRequest) -> Answering {
-        (self.0)(request)
-    }
-}
-
-impl fmt::Debug for SharedProvider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedProvider").finish_non_exhaustive()
+        self.0.ask(request)
     }
 }
