@@ -191,6 +191,22 @@ async fn a_call_that_is_dropped_runs_nothing_more() {
 }
 
 #[tokio::test]
+async fn what_was_dropped_while_the_host_was_asked_had_not_begun() {
+    let ran = Arc::default();
+    let safe = |usage: &str| echo(usage, &ran).side_effect().parallel_safe();
+    let skills = CodeSkills::new([safe("send()"), safe("wipe()").dangerous()]);
+    let mut turn = skills.turn(TurnAuthority::Member).confirm(service_fn(|_| std::future::pending::<Result<Confirmation, BoxError>>()));
+    let asked = calls(&[("send", json!({})), ("wipe", json!({}))]);
+    tokio::select! {
+        biased;
+        _ = turn.answer(&asked) => unreachable!("nobody confirms"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    assert_eq!(texts(&turn.answer(&calls(&[("send", json!({}))])).await), ["send {}"]);
+}
+
+#[tokio::test]
 async fn who_may_not_use_a_skill_is_told_nothing_of_it() {
     let ran = Arc::default();
     let skills = CodeSkills::new([echo("list_users()", &ran), echo("drop_users()", &ran).elevated()]);

@@ -37,6 +37,14 @@ struct Admitted<'a> {
     arguments: Map<String, Value>,
 }
 
+impl Admitted<'_> {
+    /// By which a side effect is known again: its skill, and its arguments in one order, whatever theirs. `None` without one.
+    fn effect(&self) -> Option<(String, String)> {
+        let arguments = || in_order(&Value::Object(self.arguments.clone())).to_string();
+        self.skill.flags.is_side_effect.then(|| (self.skill.name().to_owned(), arguments()))
+    }
+}
+
 impl CodeSkillTurn {
     pub(super) fn new(skills: CodeSkills, authority: TurnAuthority) -> Self {
         Self { skills, authority, confirms: None, done: HashSet::new() }
@@ -65,15 +73,17 @@ impl CodeSkillTurn {
             let together = calls[at..].iter().take_while(|call| is_safe(call)).count().max(1);
             let mut admitted = Vec::with_capacity(together);
             for (at, call) in (at..).zip(&calls[at..at + together]) {
-                match self.admit(&skills, at, call).await {
+                match self.admit(&skills, &admitted, at, call).await {
                     Ok(call) => admitted.extend(call),
                     Err(refused) => answers[at] = Some(ToolAnswer { text: refused, is_error: true }),
                 }
             }
+            // Not before all are admitted: who is dropped while someone is asked has begun none of them.
+            self.done.extend(admitted.iter().filter_map(Admitted::effect));
             let running = admitted.iter().map(|call| call.skill.call(call.arguments.clone())).collect();
             for (call, answer) in admitted.iter().zip(side_by_side(running).await) {
-                if answer.is_error && call.skill.flags.is_side_effect {
-                    self.done.remove(&done(call.skill, &call.arguments));
+                if let Some(effect) = call.effect().filter(|_| answer.is_error) {
+                    self.done.remove(&effect);
                 }
                 answers[call.at] = Some(answer);
             }
@@ -83,13 +93,20 @@ impl CodeSkillTurn {
     }
 
     /// A call that may run; none that is no skill's of these. An error is what the model reads.
-    async fn admit<'a>(&mut self, skills: &'a CodeSkills, at: usize, call: &ResponseCall) -> Result<Option<Admitted<'a>>, String> {
+    async fn admit<'a>(
+        &self,
+        skills: &'a CodeSkills,
+        beside: &[Admitted<'a>],
+        at: usize,
+        call: &ResponseCall,
+    ) -> Result<Option<Admitted<'a>>, String> {
         let Some(skill) = skills.get(&call.name, self.authority) else {
             return if skills.is_known(&call.name) { Err(self.unknown(&call.name)) } else { Ok(None) };
         };
-        let arguments = skill.usage.arguments(&call.arguments)?;
+        let call = Admitted { at, skill, arguments: skill.usage.arguments(&call.arguments)? };
         let name = skill.name();
-        if skill.flags.is_side_effect && self.done.contains(&done(skill, &arguments)) {
+        let is_done = |effect| self.done.contains(&effect) || beside.iter().any(|other| other.effect().as_ref() == Some(&effect));
+        if call.effect().is_some_and(is_done) {
             return Err(format!(
                 "`{name}` was called with these arguments in this turn already, and was not called again; its effect stands. \
                  If it is wanted once more, ask the user first"
@@ -102,7 +119,7 @@ impl CodeSkillTurn {
                 ));
             };
             let request =
-                ConfirmationRequest { name: name.to_owned(), description: skill.description.clone(), arguments: arguments.clone() };
+                ConfirmationRequest { name: name.to_owned(), description: skill.description.clone(), arguments: call.arguments.clone() };
             match confirms.ask(request).await {
                 Ok(Confirmation::Approved) => {}
                 Ok(Confirmation::Refused(reason)) => {
@@ -114,10 +131,7 @@ impl CodeSkillTurn {
                 Err(reason) => return Err(format!("`{name}` was not run: whether it may be could not be asked ({reason})")),
             }
         }
-        if skill.flags.is_side_effect {
-            self.done.insert(done(skill, &arguments));
-        }
-        Ok(Some(Admitted { at, skill, arguments }))
+        Ok(Some(call))
     }
 
     /// Of what is not there for this turn the model learns no more than of a name that it made up.
@@ -130,11 +144,6 @@ impl CodeSkillTurn {
         let listed = if names.is_empty() { "there is none".to_owned() } else { format!("there are {}{more}", names.join(", ")) };
         format!("there is no tool `{}` here; of this kind {listed}", shorten(name, 64))
     }
-}
-
-/// By which a call is known again: its arguments in one order, whatever theirs.
-fn done(skill: &CodeSkill, arguments: &Map<String, Value>) -> (String, String) {
-    (skill.name().to_owned(), in_order(&Value::Object(arguments.clone())).to_string())
 }
 
 fn in_order(value: &Value) -> Value {
