@@ -1,7 +1,7 @@
 //! What was read before: as long as a file's stamp holds, it costs a stat and is not opened again.
 
 use super::skill_file::{Place, Reading};
-use super::walk::Listed;
+use super::walk::{Evidence, Listed};
 use crate::files::Stamp;
 use crate::layers::Diagnostic;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +25,8 @@ pub(super) struct Known {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// What folders held, by the keys of their paths.
     listings: HashMap<Key, Listed, BuildHasherDefault<AsItIs>>,
+    /// What tells whether all this stands.
+    pub(super) evidence: Option<Evidence>,
 }
 
 /// A file as it was read.
@@ -74,8 +76,9 @@ impl Known {
     pub(super) fn listed(&self, key: Key) -> Option<&Listed> {
         self.listings.get(&key)
     }
-    pub(super) fn set_listings(&mut self, listings: Vec<(Key, Listed)>) {
+    pub(super) fn set_found(&mut self, listings: Vec<(Key, Listed)>, evidence: Option<Evidence>) {
         self.listings = listings.into_iter().collect();
+        self.evidence = evidence;
     }
     pub(super) fn files(&self) -> &[KnownFile] {
         &self.files

@@ -164,17 +164,21 @@ impl std::fmt::Debug for FolderSkills {
 impl Inner {
     /// The state as the folders are now, if it is another than before, and whether any file changed.
     fn read(&self, known: &mut Known) -> (Option<State>, bool) {
+        // Names of bundled files are no skill files: they are looked at each time.
+        let may_stand = !self.options.include_resources;
+        if may_stand && Walk::still_holds(known, &self.roots, self.options.follow_symlinks) {
+            return (None, false);
+        }
         let start = SystemTime::now();
         let mut walk = Walk::new(known, start);
         let mut found = Vec::with_capacity(self.roots.len());
         for (number, root) in (0..).zip(&self.roots) {
             found.push(walk.root(number, root, self.options.follow_symlinks, self.options.max_skill_file_bytes.get()));
         }
-        let (walked, listings) = (walk.diagnostics, walk.listings);
+        let (walked, listings, evidence) = (walk.diagnostics, walk.listings, walk.evidence);
         let mut same = walked == known.diagnostics;
-        // Names of bundled files are no skill files: they are looked at each time.
-        if same && !self.options.include_resources && is_all_known(&found, known) {
-            known.set_listings(listings);
+        if same && may_stand && is_all_known(&found, known) {
+            known.set_found(listings, evidence);
             return (None, false);
         }
         let mut changed = false;
@@ -209,7 +213,7 @@ impl Inner {
         let state = (!same || self.options.include_resources).then(|| self.state(&read, walked.clone()));
         let state = state.filter(|state| !same || !self.is_shown_as(state));
         known.set(read, places, walked);
-        known.set_listings(listings);
+        known.set_found(listings, evidence);
         changed |= state.is_some();
         (state, changed)
     }

@@ -85,6 +85,11 @@ impl Listing {
         Some(Diagnostic::warning("root-is-skill", message).at(shown(&root.path)))
     }
 
+    /// Whether its `.git` is a file: what that says decides, and no stamp is asked of it.
+    pub(super) fn has_git_file(&self) -> bool {
+        self.file(|name| name == ".git").is_some()
+    }
+
     /// Whether the `.git` of this folder is the file by which git marks a linked worktree; a submodule's says something else.
     pub(super) fn is_linked_worktree(&self, folder: &Folder) -> bool {
         let path = folder.path.join(".git");

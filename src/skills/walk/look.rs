@@ -23,6 +23,8 @@ pub(super) struct Seen<'k> {
     /// Where it is searched on.
     pub(super) listing: Option<Listed>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// The stamps of the file and of the listing tell whether it would be seen so again.
+    pub(super) is_plain: bool,
 }
 
 /// A folder's listing, with the folder's stamp from before it was read.
@@ -74,9 +76,11 @@ impl<'k> Look<'_, 'k> {
                 let listing = (is_searched_on || is_root).then(|| self.listed(folder).ok()).flatten();
                 if !is_searched_on {
                     let hidden = listing.and_then(|listed| listed.listing.hidden_by(folder, "SKILL.md"));
-                    return Seen { file, diagnostics: hidden.into_iter().collect(), ..Seen::default() };
+                    return Seen { file, diagnostics: hidden.into_iter().collect(), is_plain: !is_root, ..Seen::default() };
                 }
-                return Seen { file, listing, ..Seen::default() };
+                // Where it can't be listed, another time it may.
+                let is_plain = listing.is_some();
+                return Seen { file, listing, is_plain, ..Seen::default() };
             }
             Err(diagnostic) => return Seen::only(diagnostic),
         }
@@ -90,7 +94,7 @@ impl<'k> Look<'_, 'k> {
             return Seen::only(Diagnostic::note("worktree-skipped", message).at(shown(&folder.path)));
         }
         if self.rules != RootRules::Standard {
-            return Seen { listing: Some(listed), ..Seen::default() };
+            return Seen { is_plain: !listing.has_git_file(), listing: Some(listed), ..Seen::default() };
         }
         let in_other_case = || listing.file(|file| file.eq_ignore_ascii_case("skill.md"));
         if let Some(name) = listing.file(|file| file == "skill.md").or_else(in_other_case) {
@@ -105,14 +109,20 @@ impl<'k> Look<'_, 'k> {
                 Err(diagnostic) => Seen::only(diagnostic),
             };
         }
-        let mut seen = Seen::default();
+        let mut seen = Seen { is_plain: !listing.has_git_file(), ..Seen::default() };
         if !is_root && let Some(name) = listing.file(|file| file == "README.md") {
             match self.file(folder, name, Form::Readme) {
                 Ok(file) => seen.file = file,
-                Err(diagnostic) => seen.diagnostics.push(diagnostic),
+                Err(diagnostic) => {
+                    seen.diagnostics.push(diagnostic);
+                    seen.is_plain = false;
+                }
             }
         }
-        if !seen.is_skill() {
+        if seen.is_skill() {
+            // A file that comes before this one may come.
+            seen.is_plain = false;
+        } else {
             seen.listing = Some(listed);
         }
         seen
@@ -143,13 +153,13 @@ impl<'k> Look<'_, 'k> {
             if let Reading::Skill(_) = known.reading {
                 path = PathBuf::new();
             }
-            return Ok(Some(Find { key, identity: identity(folder), path, form, file: What::Unchanged(order, known) }));
+            return Ok(Some(Find { key, identity: identity(folder), path, form, file: What::Unchanged(order, known), is_plain: true }));
         }
         let found = |canonical| Found { canonical, form, place: self.place };
         match self.base.open_unlinked(&path).and_then(|file| Ok((file.metadata()?, file))) {
             Ok((metadata, file)) if metadata.is_file() => {
                 let file = What::Read(found(None).read(&mut path, &file, &metadata));
-                return Ok(Some(Find { key, identity: identity(folder), path, form, file }));
+                return Ok(Some(Find { key, identity: identity(folder), path, form, file, is_plain: true }));
             }
             // The usual case of a folder that is no skill.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -174,7 +184,7 @@ impl<'k> Look<'_, 'k> {
                 && let Reading::Skill(skill) = &known.reading
                 && skill.canonical() == Some(&canonical)
             {
-                return Ok(Some(Find { key, identity, path, form, file: What::Unchanged(order, known) }));
+                return Ok(Some(Find { key, identity, path, form, file: What::Unchanged(order, known), is_plain: false }));
             }
             target = Some(canonical);
         }
@@ -193,6 +203,6 @@ impl<'k> Look<'_, 'k> {
         } else {
             SkillFile { stamp: Stamp::of(&metadata), reading: Reading::NoSkill }
         };
-        Ok(Some(Find { key, identity, path, form, file: What::Read(file) }))
+        Ok(Some(Find { key, identity, path, form, file: What::Read(file), is_plain: false }))
     }
 }

@@ -1,6 +1,7 @@
 //! Finding: which files in a root are skill files. In the same order on every machine, within bounds, and without reading more than it must: an
 //! open, a read and a close each, and a stat of what was opened, which is all that a file costs where it was read before.
 
+mod evidence;
 mod listing;
 mod look;
 mod search;
@@ -13,6 +14,7 @@ use super::roots::Root;
 use super::skill_file::{Form, Place, Reading, SkillFile};
 use crate::files::{Base, Stamp};
 use crate::layers::Diagnostic;
+pub(super) use evidence::Evidence;
 use listing::Listing;
 pub(super) use look::Listed;
 use look::Look;
@@ -48,6 +50,8 @@ pub(super) struct Walk<'k> {
     pub(super) listings: Vec<(Key, Listed)>,
     /// How many entries these have together.
     kept: usize,
+    /// What tells whether all of it stands; `None` where something is told by no stamp.
+    pub(super) evidence: Option<Evidence>,
     start: SystemTime,
 }
 
@@ -61,6 +65,8 @@ pub(super) struct Find<'k> {
     path: PathBuf,
     pub(super) form: Form,
     pub(super) file: What<'k>,
+    /// Reached by no link: its stamp tells whether it would be found so again.
+    is_plain: bool,
 }
 
 pub(super) enum What<'k> {
@@ -78,6 +84,12 @@ impl Find<'_> {
         match self.reading() {
             Reading::Skill(skill) => skill.path(),
             _ => &self.path,
+        }
+    }
+    fn stamp(&self) -> Stamp {
+        match &self.file {
+            What::Unchanged(_, file) => file.stamp,
+            What::Read(file) => file.stamp,
         }
     }
     fn reading(&self) -> &Reading {
@@ -120,12 +132,18 @@ impl<'k> Walk<'k> {
     pub(super) fn new(known: &'k Known, start: SystemTime) -> Self {
         let mut files = Keys::default();
         files.reserve(known.files().len());
-        Self { known, files, diagnostics: Vec::new(), listings: Vec::new(), kept: 0, start }
+        Self { known, files, diagnostics: Vec::new(), listings: Vec::new(), kept: 0, evidence: Some(Evidence::default()), start }
     }
 
     /// The skill files in the root of this number, level by level and each level by path; `None` where there is no root.
     pub(super) fn root(&mut self, number: u32, root: &Root, followed: bool, max_bytes: usize) -> Option<(Vec<Find<'k>>, Arc<Place>)> {
-        let (links, canonical) = self.enter(root, followed)?;
+        let (links, canonical) = match enter(root, followed) {
+            Ok(entered) => entered?,
+            Err(diagnostic) => {
+                self.say(diagnostic);
+                return None;
+            }
+        };
         let place = Place { root: root.path.clone(), canonical: canonical.clone(), links, source: Arc::new(root.source()), max_bytes };
         let before = self.known.places.get(number as usize).and_then(Option::as_ref).filter(|before| ***before == place);
         // What was read in another place is not what would be read in this one.
@@ -137,41 +155,41 @@ impl<'k> Walk<'k> {
         Some((found, place))
     }
 
-    /// A root's links and canonical path, if it is a folder that may be searched.
-    fn enter(&mut self, root: &Root, followed: bool) -> Option<(Links, PathBuf)> {
-        let metadata = match fs::metadata(&root.path) {
-            Ok(metadata) => metadata,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
-            Err(error) => return self.say(unreadable(&root.path, &error)),
-        };
-        if !metadata.is_dir() {
-            return self
-                .say(Diagnostic::warning("root-unreadable", "a root of skills is a folder, and this is none").at(shown(&root.path)));
-        }
-        let links = match Links::of(root, followed) {
-            Ok(links) => links,
-            Err(error) => return self.say(unreadable(&root.path, &error)),
-        };
-        match links.resolve(&root.path) {
-            Ok(canonical) if !followed && links.passed_by(root, &canonical) => self.say(not_followed(&root.path)),
-            Ok(canonical) => Some((links, canonical)),
-            Err(Refusal::Unreadable(error)) => self.say(unreadable(&root.path, &error)),
-            Err(refusal) => self.say(refusal.diagnostic(&root.path)),
-        }
-    }
-
     /// Keeps what a folder held, where its stamp will tell a change, and there is room: a tree of very many entries is listed again each time.
-    fn keep(&mut self, key: Key, stamp: Option<Stamp>, listing: &Arc<Listing>) {
+    fn keep(&mut self, folder: &Folder, stamp: Option<Stamp>, listing: &Arc<Listing>) {
         let kept = self.kept.saturating_add(listing.entries());
-        if kept <= MAX_KEPT && stamp.is_some_and(|stamp| stamp.is_settled_at(self.start)) {
+        let stamp = stamp.filter(|stamp| kept <= MAX_KEPT && stamp.is_settled_at(self.start));
+        if stamp.is_some() {
             self.kept = kept;
-            self.listings.push((key, Listed { stamp, listing: listing.clone() }));
+            self.listings.push((self.known.key(&folder.path), Listed { stamp, listing: listing.clone() }));
         }
+        self.rests_on_folder(folder, stamp);
     }
 
-    fn say<T>(&mut self, diagnostic: Diagnostic) -> Option<T> {
+    /// Says it again each time: it is told by no stamp.
+    fn say(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
-        None
+        self.evidence = None;
+    }
+}
+
+/// A root's links and canonical path, if it is a folder that may be searched; `None` where there is no root.
+fn enter(root: &Root, followed: bool) -> Result<Option<(Links, PathBuf)>, Diagnostic> {
+    let metadata = match fs::metadata(&root.path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(unreadable(&root.path, &error)),
+    };
+    if !metadata.is_dir() {
+        let message = "a root of skills is a folder, and this is none";
+        return Err(Diagnostic::warning("root-unreadable", message).at(shown(&root.path)));
+    }
+    let links = Links::of(root, followed).map_err(|error| unreadable(&root.path, &error))?;
+    match links.resolve(&root.path) {
+        Ok(canonical) if !followed && links.passed_by(root, &canonical) => Err(not_followed(&root.path)),
+        Ok(canonical) => Ok(Some((links, canonical))),
+        Err(Refusal::Unreadable(error)) => Err(unreadable(&root.path, &error)),
+        Err(refusal) => Err(refusal.diagnostic(&root.path)),
     }
 }
 

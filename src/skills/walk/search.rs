@@ -7,7 +7,7 @@ use crate::layers::Diagnostic;
 use crate::skills::known::Keys;
 use crate::skills::parallel::side_by_side;
 use crate::skills::roots::RootRules;
-use crate::skills::skill_file::Form;
+use crate::skills::skill_file::{Form, Reading};
 use std::sync::Arc;
 
 /// Levels below a root that are searched.
@@ -83,7 +83,10 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
 
     /// Keeps what was seen of a folder, unless that was reached before; the listing of one that is searched on.
     fn take(&mut self, folder: &Folder, seen: Seen<'k>) -> Option<Arc<Listing>> {
-        let Seen { file, listing, diagnostics } = seen;
+        let Seen { file, listing, diagnostics, is_plain } = seen;
+        if !is_plain {
+            self.walk.evidence = None;
+        }
         if listing.is_some() && !self.visited.insert(self.look.keys.key(folder.canonical())) {
             return None;
         }
@@ -92,12 +95,17 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
         }
         self.walk.diagnostics.extend(diagnostics);
         let Listed { stamp, listing } = listing?;
-        self.walk.keep(self.look.keys.key(&folder.path), stamp, &listing);
+        self.walk.keep(folder, stamp, &listing);
         Some(listing)
     }
 
     /// Keeps a file unless it was found already.
     fn keep(&mut self, file: Find<'k>) -> bool {
+        if !file.is_plain {
+            self.walk.evidence = None;
+        } else if !matches!(file.reading(), Reading::Skill(_)) {
+            self.walk.rests_on_other(self.look.number, &file.path, file.stamp());
+        }
         let is_new = file.is_no_skill() || self.walk.files.insert(file.identity);
         if is_new {
             self.found.push(file);
@@ -120,14 +128,17 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
                 let leads_to_folder = *kind == Kind::Link && folder.path.join(&**name).is_dir();
                 if leads_to_folder { Ok(None) } else { look.file(folder, name, form) }
             });
-            for ((name, _), file) in files.iter().zip(read) {
+            for ((name, kind), file) in files.iter().zip(read) {
+                if *kind != Kind::File {
+                    self.walk.evidence = None;
+                }
                 match file {
                     Ok(Some(file)) => {
                         others += usize::from(file.is_no_skill());
                         self.keep(file);
                     }
                     Ok(None) => {}
-                    Err(diagnostic) => self.walk.diagnostics.push(diagnostic),
+                    Err(diagnostic) => self.walk.say(diagnostic),
                 }
                 if others > MAX_OTHERS {
                     let message = format!(
@@ -148,6 +159,8 @@ impl<'s, 'a, 'k> Search<'s, 'a, 'k> {
                 folders.push(folder.folder(name));
                 continue;
             }
+            // What a link leads to may change unseen.
+            self.walk.evidence = None;
             let path = folder.path.join(&**name);
             if path.is_dir() {
                 if !self.look.place.links.followed {
