@@ -10,7 +10,7 @@
 //! The floor is the copy of the request that leaves (`Value::clone`: each text of it copied once), measured in turns with it. `/texts`: against copying the
 //! bytes of all its texts into one buffer that is there already, which is the least that any copy can cost. `/hashed`: against the copy and the hash
 //! pass over the caller's history, which is read at each request. Behind `allocations` stands how many a turn makes, and their bytes; of the
-//! copy of its output likewise.
+//! copy of its output likewise. `-- anthropic/turn 10000` measures one of them alone, so often.
 //!
 //! Sections that look at the machine or at git are values here: what is measured is the assembly.
 
@@ -120,20 +120,25 @@ struct Measured<'a, W> {
 impl<W: Wire<Value>> Measured<'_, W> {
     /// On a copy of the session each time: settling changes it.
     fn assembled(&self) -> (Duration, Value) {
-        let (request, context) = (self.request.clone(), context(&self.session.copy()));
+        let session = self.session.copy();
+        let (request, context) = (self.request.clone(), context(&session));
         let start = Instant::now();
         let sent = black_box(ready(self.stack.assemble(request, context)));
+        // A session outlives its requests: taking the copy down is no part of one.
         (start.elapsed(), sent)
     }
 
     fn print(&self, name: &str) {
+        if !chosen(name) {
+            return;
+        }
         let (_, sent) = self.assembled();
         let (mut all, mut callers) = (Vec::new(), Vec::new());
         texts(&sent, &mut all);
         texts(&self.request, &mut callers);
         let mut buffer = vec![0; all.len()];
         let [mut work, mut copy, mut bytes, mut hash] = [Duration::MAX; 4];
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             work = work.min(self.assembled().0);
             copy = copy.min(timed(|| sent.clone()));
             bytes = bytes.min(timed(|| black_box(&mut buffer).copy_from_slice(black_box(&all))));
@@ -153,6 +158,17 @@ impl<W: Wire<Value>> Measured<'_, W> {
         println!("{name}/allocations {made} ({taken} bytes; the copy {copied}, {copied_bytes} bytes)");
         eprintln!("{name}: {work:.1?}, the copy {copy:.1?}, {} bytes of text {bytes:.1?}, hash {hash:.1?}", all.len());
     }
+}
+
+/// What `-- NAME` chooses; all without one.
+fn chosen(name: &str) -> bool {
+    let mut names = std::env::args().skip(1).filter(|argument| argument.contains('/')).peekable();
+    names.peek().is_none() || names.any(|chosen| chosen == name)
+}
+
+/// `-- NUMBER` of them, such as for a profiler.
+fn rounds() -> usize {
+    std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS)
 }
 
 fn allocated<T>(work: impl FnOnce() -> T) -> (usize, usize) {

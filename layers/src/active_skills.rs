@@ -22,10 +22,12 @@ impl Contribute for ActiveSkillsLayer {
         if !prompt.round().collects(Tier::Step) {
             return;
         }
-        let id = |skill: &skill::ActiveSkill| format!("{ACTIVE_SKILL}{}", skill.id);
-        prompt.only(ACTIVE_SKILL, turn.active.iter().map(id));
+        // Of skills that were not told of there is nothing to say.
+        if !turn.told_skills_are_in_force() {
+            prompt.only(ACTIVE_SKILL, turn.active.iter().map(|active| format!("{ACTIVE_SKILL}{}", active.id)));
+        }
         let mut new = Vec::new();
-        for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_none()) {
+        for active in turn.active.iter().filter(|active| turn.told_of_skill(&active.id).is_none()) {
             if let Some(skill) = turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
                 new.push((skill.clone(), active.clone()));
             } else {
@@ -34,7 +36,7 @@ impl Contribute for ActiveSkillsLayer {
             }
         }
         // Invoked again with other arguments.
-        for active in turn.active.iter().filter(|active| turn.told(&id(active)).is_some() && !turn.was_active(active)) {
+        for active in turn.active.iter().filter(|active| turn.told_of_skill(&active.id).is_some() && !turn.was_active(active)) {
             prompt.add(Tier::Step, || skill::new_arguments(active));
         }
         if !new.is_empty() {

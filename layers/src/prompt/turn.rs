@@ -186,6 +186,14 @@ impl Turn {
     pub(crate) fn was_active(&self, skill: &ActiveSkill) -> bool {
         self.inherited.as_slice().contains(skill)
     }
+    /// The value that this branch was told last of a skill's body.
+    pub(crate) fn told_of_skill(&self, skill: &SkillId) -> Option<&str> {
+        self.told.skills().find(|(id, _)| *id == skill.as_str()).and_then(|(_, value)| value)
+    }
+    /// Whether each skill that this branch was told of is one of those in force.
+    pub(crate) fn told_skills_are_in_force(&self) -> bool {
+        self.told.skills().all(|(id, _)| self.is_active(id))
+    }
     /// The bytes of all texts that told this branch fragments whose id begins so.
     pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
         self.told.bytes(prefix)
@@ -343,11 +351,18 @@ pub trait Contribute: Send + Sync {
 
     /// What the manifest calls it: the name of its type unless it says otherwise.
     fn name(&self) -> &'static str {
-        let path = std::any::type_name::<Self>();
-        let name = path.split('<').next().unwrap_or(path).trim_end_matches("::{{closure}}");
-        name.rsplit("::").next().filter(|name| !name.is_empty()).unwrap_or(path)
+        name_of_type(std::any::type_name::<Self>())
     }
 }
+/// The last part of a type's path, without its parameters; of a closure the function's that it stands in. Asked of each layer at each request.
+fn name_of_type(path: &'static str) -> &'static str {
+    let mut name = path.find('<').map_or(path, |end| &path[..end]);
+    while let Some(outer) = name.strip_suffix("::{{closure}}") {
+        name = outer;
+    }
+    name.rfind(':').map(|end| &name[end + 1..]).filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
 impl<F: Fn(&Turn, &mut Prompt) + Send + Sync> Contribute for F {
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
         self(turn, prompt);

@@ -58,7 +58,7 @@ pub fn skill_block(summary: &SkillSummary, body: &str, arguments: SkillArguments
         let _ = writeln!(head, "Invoked earlier in this conversation, for what was then asked: {}", escape::text(arguments));
     }
     head.push('\n');
-    let block = Block::escaped("skill", text).attribute("id", summary.id.as_str()).attribute("name", &summary.name);
+    let block = Block::escaped("skill", &text).attribute("id", summary.id.as_str()).attribute("name", &summary.name);
     if summary.location.is_empty() {
         return block.head(head);
     }

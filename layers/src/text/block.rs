@@ -2,7 +2,7 @@
 
 use super::{Edge, Fitted, Room, cut, escape, fit_around};
 use crate::prompt::Text;
-use std::fmt::Write;
+use std::ops::Range;
 
 /// Prose inside a block that it can't break out of. Cut, it keeps its closing tag and says how much is missing.
 ///
@@ -15,34 +15,34 @@ use std::fmt::Write;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    open: String,
-    /// Of ours, never cut.
-    head: String,
-    body: String,
-    close: String,
+    /// The opening tag, what is ours behind it, the body, a line end where it has none, the closing tag.
+    whole: String,
+    /// Where the opening tag ends.
+    open: usize,
+    body: Range<usize>,
+    /// Where the closing tag begins.
+    close: usize,
     edge: Edge,
     rest_in: Option<String>,
-    whole: String,
 }
 
 impl Block {
     /// `body` between `<tag>` and `</tag>`, on lines of their own. Blanks at its end are dropped.
     pub fn new(tag: &str, body: &str) -> Self {
-        Self::escaped(tag, escape::prose(body, &[tag]).into_owned())
+        Self::escaped(tag, &escape::prose(body, &[tag]))
     }
     /// As [`new`](Self::new), of prose that was escaped already.
-    pub(crate) fn escaped(tag: &str, mut body: String) -> Self {
-        body.truncate(body.trim_end().len());
-        let block = Self {
-            open: format!("<{tag}>\n"),
-            head: String::new(),
-            body,
-            close: format!("</{tag}>"),
-            edge: Edge::Line,
-            rest_in: None,
-            whole: String::new(),
-        };
-        block.put_together()
+    pub(crate) fn escaped(tag: &str, body: &str) -> Self {
+        let body = body.trim_end();
+        let mut whole = String::with_capacity(body.len() + 2 * tag.len() + "<>\n\n</>".len());
+        whole.extend(["<", tag, ">\n"]);
+        let open = whole.len();
+        whole.push_str(body);
+        let body = open..whole.len();
+        whole.push_str(line_end(&whole[body.clone()]));
+        let close = whole.len();
+        whole.extend(["</", tag, ">"]);
+        Self { whole, open, body, close, edge: Edge::Line, rest_in: None }
     }
     /// With an attribute of one line.
     pub fn attribute(self, name: &str, value: &str) -> Self {
@@ -53,9 +53,12 @@ impl Block {
         self.raw_attribute(name, &escape::path(path))
     }
     /// With lines of ours ahead of the body, which are never cut.
-    pub fn head(mut self, head: impl Into<String>) -> Self {
-        self.head = head.into();
-        self.put_together()
+    pub fn head(mut self, head: impl AsRef<str>) -> Self {
+        let (before, head) = (self.open..self.body.start, head.as_ref());
+        self.whole.replace_range(before.clone(), head);
+        let moved = |at: usize| at - before.len() + head.len();
+        (self.body, self.close) = (moved(self.body.start)..moved(self.body.end), moved(self.close));
+        self
     }
     /// Cut here; at line ends unless told otherwise.
     pub fn edge(mut self, edge: Edge) -> Self {
@@ -69,20 +72,18 @@ impl Block {
     }
 
     fn raw_attribute(mut self, name: &str, escaped: &str) -> Self {
-        self.open.truncate(self.open.len() - ">\n".len());
-        // Writing to a string can't fail.
-        let _ = writeln!(self.open, " {name}=\"{escaped}\">");
-        self.put_together()
-    }
-    fn put_together(mut self) -> Self {
-        self.whole = self.around(&self.body, "");
+        let attribute = format!(" {name}=\"{escaped}\"");
+        self.whole.insert_str(self.open - ">\n".len(), &attribute);
+        let by = attribute.len();
+        (self.open, self.body, self.close) = (self.open + by, self.body.start + by..self.body.end + by, self.close + by);
         self
     }
+    fn body(&self) -> &str {
+        &self.whole[self.body.clone()]
+    }
     fn around(&self, body: &str, marker: &str) -> String {
-        let Self { open, head, close, .. } = self;
-        let line_end = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        let (after_body, after_marker) = (line_end(body), line_end(marker));
-        [open, head, body, after_body, marker, after_marker, close].concat()
+        let (ahead, close) = (&self.whole[..self.body.start], &self.whole[self.close..]);
+        [ahead, body, line_end(body), marker, line_end(marker), close].concat()
     }
     fn marker(&self, missing: usize) -> String {
         match &self.rest_in {
@@ -92,6 +93,11 @@ impl Block {
     }
 }
 
+/// What ends the last line.
+fn line_end(text: &str) -> &'static str {
+    if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
+}
+
 impl Text for Block {
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
         if room.holds(&self.whole) {
@@ -99,9 +105,9 @@ impl Text for Block {
         }
         let marked = |kept: &str| self.around(kept, &self.marker(self.body.len() - kept.len()));
         let plain = |kept: &str| self.around(kept, "");
-        let fitted = fit_around(&self.body, self.edge, room, marked)
+        let fitted = fit_around(self.body(), self.edge, room, marked)
             // A limit smaller than the marker: some text without it, or nothing.
-            .or_else(|| fit_around(&self.body, Edge::Character, room, plain).filter(|cut| cut.len() > plain("").len()));
+            .or_else(|| fit_around(self.body(), Edge::Character, room, plain).filter(|cut| cut.len() > plain("").len()));
         Fitted::cut(fitted.unwrap_or_default())
     }
 }

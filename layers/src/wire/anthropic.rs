@@ -49,8 +49,23 @@ fn is_beginning(rest: &str) -> bool {
     rest.is_empty() || rest.ends_with(GAP)
 }
 
+/// What is the same for every conversation, and the rest.
+fn split(ours: &str, stable: usize) -> Option<(&str, &str)> {
+    let (first, rest) = ours.split_at_checked(stable)?;
+    Some((first, rest.strip_prefix(GAP)?)).filter(|_| !first.is_empty())
+}
+
 /// Our system text in front of the caller's, in two blocks where only the first is the same for every conversation.
 fn system_blocks(callers: Value, system: &SystemEdit, stable: usize) -> Value {
+    // Nearly always the caller has none, and no text of many bytes has to be looked through.
+    if callers.is_null() {
+        let ours = system.ours();
+        return match split(&ours, stable) {
+            _ if ours.is_empty() => Value::Array(Vec::new()),
+            Some((first, rest)) => [first, rest].map(|text| PARTS.text(text)).into_iter().collect(),
+            None => [PARTS.text(&ours)].into_iter().collect(),
+        };
+    }
     let mut blocks = callers;
     // What a caller kept may be split already.
     if let Value::Array(kept) = &mut blocks
@@ -66,8 +81,7 @@ fn system_blocks(callers: Value, system: &SystemEdit, stable: usize) -> Value {
     if let Value::Array(blocks) = &mut blocks
         && let Some(Value::String(text)) = blocks.first_mut().and_then(|first| first.get_mut("text"))
         && *text == *system.ours()
-        && let Some((first, rest)) = text.split_at_checked(stable)
-        && let Some(rest) = rest.strip_prefix(GAP).filter(|_| !first.is_empty())
+        && let Some((_, rest)) = split(text, stable)
     {
         let rest = PARTS.text(rest);
         text.truncate(stable);

@@ -115,14 +115,16 @@ impl ModelTable {
     pub fn of(&self, model: Option<&str>) -> ModelFacts {
         let Some(model) = model else { return UNKNOWN };
         let name = model.rsplit('/').next().unwrap_or(model);
-        let mut rows: Vec<&(String, ModelFacts)> =
-            self.0.iter().filter(|(row, _)| name.starts_with(&**row) || model.starts_with(&**row)).collect();
-        rows.sort_by_key(|(row, _)| row.len());
-        rows.into_iter().fold(UNKNOWN, |known, (_, row)| ModelFacts {
-            context_window: row.context_window.or(known.context_window),
-            cache_minimum: row.cache_minimum.or(known.cache_minimum),
-            vocabulary: row.vocabulary.or(known.vocabulary),
-        })
+        let rows = || self.0.iter().filter(|(row, _)| name.starts_with(&**row) || model.starts_with(&**row));
+        // The last of the longest.
+        fn longest<'a, T>(rows: impl Iterator<Item = &'a (String, ModelFacts)>, fact: impl Fn(&ModelFacts) -> Option<T>) -> Option<T> {
+            rows.filter_map(|(row, facts)| Some((row.len(), fact(facts)?))).max_by_key(|(length, _)| *length).map(|(_, fact)| fact)
+        }
+        ModelFacts {
+            context_window: longest(rows(), |row| row.context_window),
+            cache_minimum: longest(rows(), |row| row.cache_minimum),
+            vocabulary: longest(rows(), |row| row.vocabulary),
+        }
     }
 }
 

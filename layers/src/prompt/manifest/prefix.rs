@@ -164,14 +164,15 @@ impl Unit<'_> {
 impl<'a> Prefix<'a> {
     /// Of requests whose callers' parts can't be compared, the system prompt alone.
     fn units(self, whole: bool) -> Vec<Unit<'a>> {
-        let (system, tail): (Vec<_>, Vec<_>) = self.texts.iter().partition(|text| text.placement == Placement::System);
-        let mut units: Vec<Unit<'a>> = system.into_iter().map(Unit::Text).collect();
+        let stands_in_system = |text: &&RenderedText| text.placement == Placement::System;
+        let mut units = Vec::with_capacity(2 + self.texts.len() + self.caller.messages.len());
+        units.extend(whole.then_some(Unit::Tools(self.caller.tools)));
+        units.extend(self.texts.iter().filter(stands_in_system).map(Unit::Text));
         if !whole {
             return units;
         }
-        units.insert(0, Unit::Tools(self.caller.tools));
         units.push(Unit::CallersSystem(self.caller.system));
-        let mut tail = tail.into_iter().peekable();
+        let mut tail = self.texts.iter().filter(|text| !stands_in_system(text)).peekable();
         for (n, message) in self.caller.messages.iter().enumerate() {
             units.push(Unit::Message(message));
             units.extend(iter::from_fn(|| tail.next_if(|text| text.follows == Some(n))).map(Unit::Text));

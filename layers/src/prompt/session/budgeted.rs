@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 impl Said<'_> {
     /// Decides what says less, ahead of what is said.
-    pub(super) fn hold_budget(&mut self, state: &State, turn: &Turn, opened: &Opened, fragments: &[&Fragment]) {
+    pub(super) fn hold_budget(&mut self, state: &mut State, turn: &Turn, opened: &Opened, fragments: &[&Fragment]) {
         let budget = self.settings.budget;
         let is_start = turn.round == Round::Start && !state.has_started();
         let (kind, limit) = match (turn.round, budget.max_prompt_tokens, budget.max_anchored_tokens) {
@@ -25,7 +25,9 @@ impl Said<'_> {
         if kind == BudgetKind::Anchored && !settles {
             return;
         }
-        let told = state.told(parent(state, opened), &turn.conversation, self.settings.placement, true);
+        let parent = parent(state, opened);
+        let told = state.told(parent, &turn.conversation, self.settings.placement, true);
+        let state = &*state;
         let has_body = fragments.iter().any(|f| f.id.starts_with(ACTIVE_SKILL));
         let in_system = |f: &Fragment| is_start && self.stands_in_system(f, turn);
         let is_news = |f: &Fragment| {

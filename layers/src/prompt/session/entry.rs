@@ -2,13 +2,14 @@
 
 use super::places::Anchor;
 use super::state::State;
-use crate::prompt::fragment::FragmentId;
+use crate::prompt::fragment::{ACTIVE_SKILL, FragmentId};
 use crate::prompt::manifest::RenderedFragment;
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
 use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// A value as it was told.
@@ -64,6 +65,11 @@ pub(crate) struct Told(pub(super) Arc<Values>);
 impl Told {
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id)?.as_ref().map(|value| &*value.text)
+    }
+    /// The skills whose bodies were told, and those that were said to be gone.
+    pub(crate) fn skills(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let family = self.0.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
+        family.map_while(|(id, value)| Some((id.strip_prefix(ACTIVE_SKILL)?, value.as_ref().map(|value| &*value.text))))
     }
     pub(super) fn was_said(&self, id: &str) -> bool {
         self.0.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)

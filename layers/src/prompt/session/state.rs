@@ -21,6 +21,15 @@ const FORMER_SYSTEMS: usize = 8;
 /// Response ids that are remembered, each with the place that it names.
 const BOOKMARKS: usize = 1024;
 
+/// What else than the entries decides what a branch was told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ToldAt {
+    newest: Option<Anchor>,
+    placement: TextPlacement,
+    is_new_turn: bool,
+    results_stand_alone: bool,
+}
+
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) memory: Memory,
@@ -55,6 +64,8 @@ pub(super) struct State {
     clock: u64,
     /// Bytes of bodies that the skill tool gave since a place was settled last: no request holds them yet.
     pub(super) given_by_tool: usize,
+    /// What a branch was told, as it was put together last.
+    told: Option<(ToldAt, Told)>,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
     pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
     pub(super) record: Record,
@@ -104,6 +115,7 @@ impl State {
             max_places,
             clock: 0,
             given_by_tool: 0,
+            told: None,
             last_sent: None,
             record: Record::default(),
         }
@@ -153,6 +165,7 @@ impl State {
     }
     /// All changes but those of use: which places were used last is not kept.
     fn apply(&mut self, event: &SessionEvent) {
+        self.forget_told(event);
         match event {
             SessionEvent::Started(_) => {}
             SessionEvent::SystemRendered(SystemText { system }) => {
@@ -335,8 +348,43 @@ impl State {
             is_shown
         })
     }
-    /// What a branch was told, as a request in this format shows it.
-    pub(super) fn told(&self, newest: Option<Anchor>, conversation: &Conversation, placement: TextPlacement, is_new_turn: bool) -> Told {
+    /// What a branch was told, as a request in this format shows it. Most requests go on where the last one ended, and were told what it was.
+    pub(super) fn told(
+        &mut self,
+        newest: Option<Anchor>,
+        conversation: &Conversation,
+        placement: TextPlacement,
+        is_new_turn: bool,
+    ) -> Told {
+        let at = ToldAt {
+            newest,
+            placement,
+            is_new_turn: placement == TextPlacement::Latest && is_new_turn,
+            results_stand_alone: conversation.results_stand_alone,
+        };
+        if let Some((_, told)) = self.told.as_ref().filter(|(known, _)| *known == at) {
+            debug_assert!(*told.0 == *self.put_together_told(newest, conversation, placement, is_new_turn).0, "kept behind a change");
+            return told.clone();
+        }
+        let told = self.put_together_told(newest, conversation, placement, is_new_turn);
+        // What stands in results is the caller's to keep from one request to the next.
+        let is_ours = |values: &Values| !values.values().flatten().any(|value| value.in_result);
+        let all_ours = self.entries.values().all(|entry| is_ours(&entry.values));
+        self.told = all_ours.then(|| (at, told.clone()));
+        told
+    }
+    /// Behind an entry that tells nothing a branch was told what it was; behind anything else it is put together anew.
+    fn forget_told(&mut self, event: &SessionEvent) {
+        match (event, &mut self.told) {
+            (SessionEvent::TextAnchored(text), Some((at, _)))
+                if at.placement != TextPlacement::Latest && text.parent == at.newest && text.values.is_empty() =>
+            {
+                at.newest = Some(text.anchor);
+            }
+            _ => self.told = None,
+        }
+    }
+    fn put_together_told(&self, newest: Option<Anchor>, conversation: &Conversation, placement: TextPlacement, is_new_turn: bool) -> Told {
         let mut told = Values::new();
         let in_result = |value: &Option<Value>| value.as_ref().is_some_and(|value| value.in_result);
         for (_, entry) in self.shown(newest, placement, is_new_turn) {
