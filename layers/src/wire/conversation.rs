@@ -214,7 +214,8 @@ fn skill_blocks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {
-            let start = rest.find(OPEN)?;
+            // By its first byte, which is looked for many at a time: all results are read so, and few hold one.
+            let start = rest.match_indices('<').map(|(at, _)| at).find(|at| rest[*at..].starts_with(OPEN))?;
             let is_at_the_beginning = start == 0 || rest[..start].ends_with('\n');
             let (block, behind) = rest.split_at(start).1.split_at(OPEN.len());
             if !is_at_the_beginning {

@@ -115,16 +115,25 @@ impl ModelTable {
     pub fn of(&self, model: Option<&str>) -> ModelFacts {
         let Some(model) = model else { return UNKNOWN };
         let name = model.rsplit('/').next().unwrap_or(model);
-        let rows = || self.0.iter().filter(|(row, _)| name.starts_with(&**row) || model.starts_with(&**row));
-        // The last of the longest.
-        fn longest<'a, T>(rows: impl Iterator<Item = &'a (String, ModelFacts)>, fact: impl Fn(&ModelFacts) -> Option<T>) -> Option<T> {
-            rows.filter_map(|(row, facts)| Some((row.len(), fact(facts)?))).max_by_key(|(length, _)| *length).map(|(_, fact)| fact)
+        let is_behind_a_provider = name.len() < model.len();
+        let (mut known, mut lengths) = (UNKNOWN, [0; 3]);
+        for (row, facts) in &self.0 {
+            if !name.starts_with(&**row) && !(is_behind_a_provider && model.starts_with(&**row)) {
+                continue;
+            }
+            let [window, minimum, vocabulary] = &mut lengths;
+            longer(&mut known.context_window, facts.context_window, row, window);
+            longer(&mut known.cache_minimum, facts.cache_minimum, row, minimum);
+            longer(&mut known.vocabulary, facts.vocabulary, row, vocabulary);
         }
-        ModelFacts {
-            context_window: longest(rows(), |row| row.context_window),
-            cache_minimum: longest(rows(), |row| row.cache_minimum),
-            vocabulary: longest(rows(), |row| row.vocabulary),
-        }
+        known
+    }
+}
+
+/// Takes up a fact of a row, unless one of a longer row is known.
+fn longer<T>(known: &mut Option<T>, fact: Option<T>, row: &str, length: &mut usize) {
+    if fact.is_some() && row.len() >= *length {
+        (*known, *length) = (fact, row.len());
     }
 }
 
