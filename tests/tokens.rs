@@ -65,3 +65,27 @@ fn hostile_texts_take_no_more_than_their_length() {
         assert!(long <= short * 30 + Duration::from_millis(200), "{text:?}: {short:?} and {long:?}");
     }
 }
+
+/// And what it is worth for texts that it has not seen.
+#[test]
+fn of_texts_that_were_kept_aside_the_estimate_is_not_far_off() {
+    let mut all = (0, 0);
+    for (name, text) in corpus::ASIDE {
+        let (estimated, exact) = (EstimatedTokens.count(text), ExactTokens::new(Vocabulary::O200k).count(text));
+        all = (all.0 + estimated, all.1 + exact);
+        let percent = estimated * 100 / exact;
+        assert!((85..=110).contains(&percent), "{name}: {estimated} for {exact}");
+    }
+    assert!(all.0 * 100 >= all.1 * 95 && all.0 * 100 <= all.1 * 105, "{all:?}");
+}
+
+/// Older vocabularies split other scripts than Latin finer: the estimate is of current ones.
+#[test]
+fn in_an_older_vocabulary_other_scripts_take_up_to_three_times_as_many_tokens() {
+    for (name, text) in corpus::ASIDE {
+        let percent = EstimatedTokens.count(text) * 100 / ExactTokens::new(Vocabulary::Cl100k).count(text);
+        let is_latin = matches!(name, "aside/english" | "aside/python" | "aside/sql" | "aside/json" | "aside/markdown");
+        let expected = if is_latin { 95..=110 } else { 30..=85 };
+        assert!(expected.contains(&percent), "{name}: {percent}");
+    }
+}
