@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 
 /// Offers the skill tool, where there is a skill to load, from a session's start on; for hosts that answer it, with a
 /// [`SkillTool`](crate::skill::SkillTool) of the same options. A skill that it loaded comes into force with the request that brings the result, in that
-/// branch alone: its body counts as said there, and is said again only where no request holds it any more. Stands ahead of
-/// [`ActiveSkillsLayer`](crate::ActiveSkillsLayer).
+/// branch alone: its body counts as said there, and is said again only where no request holds it any more. So do the arguments of one that was invoked
+/// again, and that the model put one down. Stands ahead of [`ActiveSkillsLayer`](crate::ActiveSkillsLayer).
 ///
 /// ```
 /// use tower_prompt_layers::skill::SkillToolOptions;
@@ -44,14 +44,16 @@ impl Contribute for SkillToolLayer {
         if !prompt.round().collects(Tier::Step) {
             return;
         }
-        let invoked = skill::invoked_in(turn, &self.options.name);
-        if invoked.is_empty() {
+        let skill::Invoked { loaded, again, put_down } = skill::invoked_in(turn, &self.options.name);
+        put_down.into_iter().for_each(|id| prompt.put_down(id));
+        again.into_iter().for_each(|active| prompt.invoked_again(active));
+        if loaded.is_empty() {
             return;
         }
         let pool = self.options.context.max_bytes.map(NonZeroUsize::get);
         prompt.add_later(Tier::Step, || async move {
             let mut entries: Vec<Entry> = Vec::new();
-            for (skill, active) in invoked {
+            for (skill, active) in loaded {
                 match skill.content.load().await {
                     Ok(text) => {
                         let arguments = active.arguments.as_deref().map_or(SkillArguments::None, SkillArguments::Now);

@@ -107,6 +107,7 @@ pub(super) fn findings(page: &mut Markup, manifest: &Manifest) {
                     page.raw("<li>The skill <code>").text(id.as_str()).raw("</code> came into force (");
                     page.text(&format!("{mode:?}").to_lowercase()).raw(").</li>\n")
                 }
+                Event::SkillPutDown { id } => page.raw("<li>The model put down the skill <code>").text(id.as_str()).raw("</code>.</li>\n"),
                 Event::InvariantsSelected { numbers } => {
                     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                     page.raw("<li>Of the invariants these were chosen: ").text(&numbers.join(", ")).raw(".</li>\n")

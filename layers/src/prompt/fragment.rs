@@ -302,6 +302,10 @@ pub enum Entry {
     },
     /// The user switched this skill off: from here on, in all branches, until it is activated anew.
     Deactivated(SkillId),
+    /// The model invoked a skill in force again, with these arguments: the result of the call, which the request holds, says them.
+    InvokedAgain(ActiveSkill),
+    /// The model put down a skill that it had loaded: from here on in this branch. The result of the call says so.
+    PutDown(SkillId),
     /// What becomes of the description of a tool of the caller's, in a session that starts here.
     DescribesTool {
         /// Its exact name.

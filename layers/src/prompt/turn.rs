@@ -171,6 +171,8 @@ pub struct Turn {
     pub(crate) told: Told,
     /// In force where this request goes on from.
     pub(crate) inherited: ActiveSkills,
+    /// Of the skills in force those whose body was said in this branch, and stands there no more.
+    pub(crate) said_before: BTreeSet<SkillId>,
     pub(crate) dismissed: BTreeSet<SkillId>,
     pub(crate) may_activate: bool,
     /// The host gave the session.
@@ -185,6 +187,12 @@ impl Turn {
     /// Whether this very activation, arguments and all, was in force before this request.
     pub(crate) fn was_active(&self, skill: &ActiveSkill) -> bool {
         self.inherited.as_slice().contains(skill)
+    }
+    /// Whether its arguments were said before this request: then they are no new order.
+    pub(crate) fn has_said_arguments(&self, skill: &ActiveSkill) -> bool {
+        // Behind a compaction, and behind a rebase, the branch is not known.
+        let begins_anew = matches!(self.round, Round::Compacted | Round::Start);
+        self.was_active(skill) && (begins_anew || self.said_before.contains(&skill.id))
     }
     /// The bytes of all texts that told this branch fragments whose id begins so.
     pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
@@ -278,6 +286,18 @@ impl Prompt {
     pub fn deactivate(&mut self, skill: SkillId) {
         if self.round.collects(Tier::Step) {
             self.slots.push(Slot::Ready(Entry::Deactivated(skill)));
+        }
+    }
+    /// The model invoked a skill in force again: see [`Entry::InvokedAgain`].
+    pub(crate) fn invoked_again(&mut self, skill: ActiveSkill) {
+        if self.round.collects(Tier::Step) {
+            self.slots.push(Slot::Ready(Entry::InvokedAgain(skill)));
+        }
+    }
+    /// The model put a skill down: see [`Entry::PutDown`].
+    pub(crate) fn put_down(&mut self, skill: SkillId) {
+        if self.round.collects(Tier::Step) {
+            self.slots.push(Slot::Ready(Entry::PutDown(skill)));
         }
     }
     /// Proposes a change of the description of a tool of the caller's; its name and schema stay. Part of the session from its start: ignored in

@@ -62,6 +62,11 @@ pub enum Event {
         /// By whom.
         mode: SkillActivationMode,
     },
+    /// The model put down a skill that it had loaded.
+    SkillPutDown {
+        /// Which.
+        id: SkillId,
+    },
     /// Invariants were chosen for the task.
     InvariantsSelected {
         /// Their numbers in the document.

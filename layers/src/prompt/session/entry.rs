@@ -65,6 +65,9 @@ impl Told {
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id)?.as_ref().map(|value| &*value.text)
     }
+    pub(super) fn was_told_gone(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(Option::is_none)
+    }
     pub(super) fn was_said(&self, id: &str) -> bool {
         self.0.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
     }

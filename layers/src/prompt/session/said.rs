@@ -195,9 +195,22 @@ impl Said<'_> {
             }
         }
         for entry in entries {
-            if let Entry::Deactivated(skill) = entry {
-                state.deactivate(skill);
-                active.remove(skill);
+            match entry {
+                Entry::Deactivated(skill) => {
+                    state.deactivate(skill);
+                    active.remove(skill);
+                }
+                // The results say both: there is no text to it.
+                Entry::PutDown(skill) if active.contains(skill.as_str()) => {
+                    active.remove(skill);
+                    values.insert(format!("{ACTIVE_SKILL}{skill}").into(), None);
+                    self.events.push(Event::SkillPutDown { id: skill.clone() });
+                }
+                Entry::InvokedAgain(skill) if active.contains(skill.id.as_str()) => {
+                    active.put(skill.clone());
+                    self.activates(skill, turn);
+                }
+                _ => {}
             }
         }
         let mut activated = Vec::new();
@@ -310,6 +323,7 @@ impl Said<'_> {
     /// What the session's log tells of it, beside what is anchored.
     pub(super) fn happened(&mut self) -> Vec<SessionEvent> {
         let events = self.events.iter().map(|event| match event {
+            Event::SkillPutDown { id } => SessionEvent::SkillDeactivated { id: id.clone(), everywhere: false },
             Event::SkillSuggested { id } => SessionEvent::SkillSuggested { id: id.clone() },
             Event::InvariantsSelected { numbers } => SessionEvent::InvariantsSelected { numbers: numbers.clone() },
             Event::SkillActivated { id, mode } => {
@@ -337,15 +351,16 @@ impl Said<'_> {
         self.events.push(match effect {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
             Effect::Selects(numbers) => Event::InvariantsSelected { numbers: numbers.clone() },
-            Effect::Activates(skill) => {
-                if let Some(known) = turn.skills.get(skill.id.as_str()) {
-                    let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
-                    self.execution.model = self.execution.model.take().or(model);
-                    self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
-                }
-                Event::SkillActivated { id: skill.id.clone(), mode: skill.mode }
-            }
+            Effect::Activates(skill) => return self.activates(skill, turn),
         });
+    }
+    fn activates(&mut self, skill: &ActiveSkill, turn: &Turn) {
+        if let Some(known) = turn.skills.get(skill.id.as_str()) {
+            let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
+            self.execution.model = self.execution.model.take().or(model);
+            self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
+        }
+        self.events.push(Event::SkillActivated { id: skill.id.clone(), mode: skill.mode });
     }
 
     /// A block for each trust, in which the fragments stand in their order, and what went away.

@@ -55,6 +55,8 @@ pub(super) struct State {
     clock: u64,
     /// Bytes of bodies that the skill tool gave since a place was settled last: no request holds them yet.
     pub(super) given_by_tool: usize,
+    /// Skills that the skill tool put down since.
+    pub(super) put_down_by_tool: BTreeSet<SkillId>,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
     pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
     pub(super) record: Record,
@@ -104,6 +106,7 @@ impl State {
             max_places,
             clock: 0,
             given_by_tool: 0,
+            put_down_by_tool: BTreeSet::new(),
             last_sent: None,
             record: Record::default(),
         }
@@ -129,11 +132,8 @@ impl State {
     pub(super) fn is_told_again(&mut self, events: impl IntoIterator<Item = SessionEvent>) {
         for event in events {
             let is_the_hosts = match &event {
-                SessionEvent::SkillActivated { everywhere, .. } => *everywhere,
-                SessionEvent::SkillDeactivated { .. }
-                | SessionEvent::SuggestionAccepted { .. }
-                | SessionEvent::SuggestionDismissed { .. }
-                | SessionEvent::Purged { .. } => true,
+                SessionEvent::SkillActivated { everywhere, .. } | SessionEvent::SkillDeactivated { everywhere, .. } => *everywhere,
+                SessionEvent::SuggestionAccepted { .. } | SessionEvent::SuggestionDismissed { .. } | SessionEvent::Purged { .. } => true,
                 SessionEvent::Rebased => self.system.is_some(),
                 // Of a response to a request that was stored.
                 SessionEvent::HistoryNamed(history) => self.has_entry(history.at),
@@ -174,7 +174,7 @@ impl State {
                 self.activated.insert(skill.id.clone(), self.words);
                 self.by_host.put(skill.clone());
             }
-            SessionEvent::SkillDeactivated { id } => {
+            SessionEvent::SkillDeactivated { id, everywhere: true } => {
                 self.by_host.remove(id);
                 self.activated.remove(id);
                 self.entries.values_mut().for_each(|entry| entry.active.remove(id));
@@ -190,6 +190,7 @@ impl State {
             SessionEvent::Compacted
             | SessionEvent::SkillSuggested { .. }
             | SessionEvent::SkillActivated { .. }
+            | SessionEvent::SkillDeactivated { .. }
             | SessionEvent::SkillContextLoaded { .. }
             | SessionEvent::InvariantsSelected { .. } => {}
         }
@@ -201,7 +202,7 @@ impl State {
         self.happens(SessionEvent::SkillActivated { skill, everywhere: true });
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
-        self.happens(SessionEvent::SkillDeactivated { id: skill.clone() });
+        self.happens(SessionEvent::SkillDeactivated { id: skill.clone(), everywhere: true });
     }
     /// An activation that came to nothing.
     pub(super) fn drop_activation(&mut self, skill: &SkillId) {
@@ -341,7 +342,9 @@ impl State {
         let in_result = |value: &Option<Value>| value.as_ref().is_some_and(|value| value.in_result);
         for (_, entry) in self.shown(newest, placement, is_new_turn) {
             let stands = entry.stands_in(conversation);
-            for (id, value) in entry.values.iter().filter(|(_, value)| stands || in_result(value)) {
+            // A skill that the model put down: the result says so, and no text of ours does.
+            let is_put_down = |value: &Option<Value>| value.is_none() && entry.text.is_empty();
+            for (id, value) in entry.values.iter().filter(|(_, value)| stands || in_result(value) || is_put_down(value)) {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
@@ -452,6 +455,7 @@ impl State {
         self.entries.insert(anchor, entry);
         (self.last, self.last_places) = (Some(anchor), places);
         self.given_by_tool = 0;
+        self.put_down_by_tool.clear();
         // The request that settles a place tells what was taken out before it.
         self.purged.clear();
     }
