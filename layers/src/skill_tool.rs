@@ -1,6 +1,6 @@
 //! The skill tool in the prompt: its definition, and the skills that the model loaded with it.
 
-use crate::prompt::{Contribute, Diagnostic, Entry, Prompt, Round, Tier, Turn, impl_tower_layer};
+use crate::prompt::{Contribute, Entry, Prompt, Round, Tier, Turn, impl_tower_layer};
 use crate::skill::{self, SkillArguments, SkillToolOptions, skill_fragment};
 use std::num::NonZeroUsize;
 
@@ -33,13 +33,7 @@ impl Contribute for SkillToolLayer {
         if prompt.round() == Round::Start
             && let Some(definition) = self.options.definition(&turn.skills)
         {
-            if self.options.has_usable_name() {
-                prompt.add_tool(definition);
-            } else {
-                let message = "the skill tool's name is none that all providers take (letters, digits, `_` and `-`, at most 64, a letter first); the \
-                               model is offered no skill tool";
-                prompt.diagnose(Diagnostic::error("tool-name-invalid", message));
-            }
+            prompt.add_tool(definition);
         }
         if !prompt.round().collects(Tier::Step) {
             return;

@@ -314,7 +314,12 @@ pub enum Entry {
         change: TextChange,
     },
     /// A tool of ours that the host answers, in a session that starts here.
-    AddsTool(ToolDefinition),
+    AddsTool {
+        /// What the model is told of it.
+        definition: ToolDefinition,
+        /// The layer that proposes it, as the prompt notes it.
+        layer: &'static str,
+    },
     /// How much of each tool result is sent, in a session that starts here.
     BoundsToolOutput(ToolOutputBound),
     /// Something was noticed.
@@ -324,6 +329,11 @@ pub enum Entry {
 impl From<Fragment> for Entry {
     fn from(fragment: Fragment) -> Self {
         Self::Fragment(fragment)
+    }
+}
+impl From<ToolDefinition> for Entry {
+    fn from(definition: ToolDefinition) -> Self {
+        Self::AddsTool { definition, layer: "" }
     }
 }
 impl From<Diagnostic> for Entry {

@@ -311,7 +311,7 @@ impl Prompt {
     /// ignored in other rounds. Of equal names the first layer's stands, and the caller's before that.
     pub fn add_tool(&mut self, definition: ToolDefinition) {
         if self.round == Round::Start {
-            self.slots.push(Slot::Ready(Entry::AddsTool(definition)));
+            self.slots.push(Slot::Ready(Entry::AddsTool { definition, layer: self.layer }));
         }
     }
     /// Proposes how much of each tool result is sent. The numbers are part of the session from its start; the archive is asked for each request. The

@@ -3,7 +3,7 @@
 use super::places::Anchor;
 use super::state::State;
 use crate::prompt::fragment::FragmentId;
-use crate::prompt::manifest::RenderedFragment;
+use crate::prompt::manifest::{RenderedFragment, RenderedTool};
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
 use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
@@ -90,6 +90,9 @@ pub(super) struct System {
     /// Tools of ours.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(super) tools: Arc<[ToolDefinition]>,
+    /// All that layers proposed, as the manifest tells of them.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) proposed_tools: Arc<[RenderedTool]>,
     /// The caller's own system text came with a cache mark.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) came_marked: bool,

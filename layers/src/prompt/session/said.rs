@@ -8,7 +8,7 @@ use super::places::{Anchor, BLOCK_END, BLOCK_START};
 use super::state::State;
 use crate::prompt::budget::Shed;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
-use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment};
+use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment, RenderedTool, ToolLeftOut};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
@@ -122,10 +122,11 @@ impl Said<'_> {
         }
         let stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(RenderedFragment::end).max().unwrap_or_default();
         let as_developer = turn.conversation.speaks_as_developer;
-        let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
+        let (tool_descriptions, tool_output) = (self.tool_descriptions(entries, turn), tool_output(entries));
         let came_marked = if state.base == 0 { turn.conversation.system_is_marked } else { state.system_came_marked };
-        let tools = tools(entries);
-        System { text, as_developer, stable, fragments, values, tools, came_marked, tool_descriptions, tool_output }
+        let (tools, proposed_tools) = self.tools(entries, &tool_descriptions);
+        let tool_descriptions = Arc::new(tool_descriptions);
+        System { text, as_developer, stable, fragments, values, tools, proposed_tools, came_marked, tool_descriptions, tool_output }
     }
 
     /// With a gap between two. What the last system prompt said is not counted again.
@@ -143,6 +144,36 @@ impl Said<'_> {
         (text.into(), rendered.into())
     }
 
+    /// The tools that are offered, and all that were proposed: of equal names the first layer's stands, and what not all providers take does not.
+    fn tools(&mut self, entries: &[Entry], described: &BTreeMap<String, TextChange>) -> (Arc<[ToolDefinition]>, Arc<[RenderedTool]>) {
+        let (mut offered, mut rendered) = (Vec::new(), Vec::new());
+        for (definition, layer) in proposed(entries) {
+            let name = &definition.name;
+            let left_out = if !definition.has_usable_name() {
+                let message = format!(
+                    "`{}` is no name of a tool that all providers take (letters, digits, `_` and `-`, at most 64, a letter first); the model is not offered it",
+                    escape::text(&shorten(name, 80))
+                );
+                self.diagnostics.push(Diagnostic::error("tool-name-invalid", message));
+                Some(ToolLeftOut::NameInvalid)
+            } else if offered.iter().any(|other: &ToolDefinition| other.name == *name) {
+                Some(ToolLeftOut::ProposedBefore)
+            } else {
+                offered.push(definition.clone());
+                None
+            };
+            let json = match described.get(name) {
+                Some(change) => {
+                    ToolDefinition { description: change.apply(&definition.description).into_owned(), ..definition.clone() }.json()
+                }
+                None => definition.json(),
+            };
+            let (bytes, tokens, hash) = (json.len(), self.counter.count(&json), ContentHash::of(&json));
+            rendered.push(RenderedTool { name: name.clone(), layer: layer.to_owned(), bytes, tokens, hash, left_out });
+        }
+        (offered.into(), rendered.into())
+    }
+
     /// All changes of the descriptions of tools, for tools too that a later request may bring.
     fn tool_descriptions(&mut self, entries: &[Entry], turn: &Turn) -> BTreeMap<String, TextChange> {
         let mut all: BTreeMap<String, TextChange> = BTreeMap::new();
@@ -153,8 +184,7 @@ impl Said<'_> {
             }
         }
         if !turn.conversation.tools.is_empty() {
-            let ours = tools(entries);
-            let is_there = |name: &String| turn.conversation.tools.contains(name) || ours.iter().any(|tool| tool.name == *name);
+            let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
             for name in all.keys().filter(|name| !is_there(name)) {
                 let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
@@ -425,11 +455,9 @@ pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
     state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
 }
 
-/// Of equal names the first layer's.
-fn tools(entries: &[Entry]) -> Arc<[ToolDefinition]> {
-    let mut names = BTreeSet::new();
-    let all = entries.iter().filter_map(|entry| if let Entry::AddsTool(definition) = entry { Some(definition) } else { None });
-    all.filter(|definition| names.insert(&definition.name)).cloned().collect()
+/// The tools that layers propose, in the layers' order.
+fn proposed(entries: &[Entry]) -> impl Iterator<Item = (&ToolDefinition, &'static str)> {
+    entries.iter().filter_map(|entry| if let Entry::AddsTool { definition, layer } = entry { Some((definition, *layer)) } else { None })
 }
 
 /// The first layer's.

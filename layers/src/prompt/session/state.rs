@@ -8,7 +8,7 @@ use super::entry::{Entry, NewEntry, System, Told, Value, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
-use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText};
+use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText, RenderedTool};
 use crate::prompt::{Context, Purpose, Round, TextPlacement};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::skill_activation::SKILL_SUGGESTION;
@@ -58,7 +58,7 @@ pub(super) struct State {
     /// Skills that the skill tool put down since.
     pub(super) put_down_by_tool: BTreeSet<SkillId>,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
-    pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
+    pub(super) last_sent: Option<(CallersPart, Arc<[RenderedTool]>, Vec<RenderedText>)>,
     pub(super) record: Record,
 }
 

@@ -63,11 +63,6 @@ impl SkillToolOptions {
         }
         Some(ToolDefinition::new(&*self.name, description, Arguments::schema()))
     }
-    /// Whether all providers take the name.
-    pub fn has_usable_name(&self) -> bool {
-        let is_usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        self.name.len() <= 64 && self.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && self.name.chars().all(is_usable)
-    }
 }
 
 /// A call of the skill tool.
