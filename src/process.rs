@@ -75,22 +75,30 @@ pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Sur
     run_watched(program, arguments, within, None)
 }
 
-/// As [`run`], for as long as the program may go on: asked every few milliseconds, and once more when it has ended.
+/// Who watches what a program does.
+pub(crate) struct Watch<'w> {
+    /// Asked every few milliseconds, and once more when the program has ended.
+    pub(crate) may_go_on: &'w dyn Fn() -> bool,
+    /// No file of the program's grows beyond this, on Linux: for when whoever watches is killed, and the program lives on.
+    pub(crate) max_file_bytes: u64,
+}
+
+/// As [`run`], for as long as the program may go on.
 pub(crate) fn run_while<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
     within: &Surroundings<'_>,
-    may_go_on: &dyn Fn() -> bool,
+    watch: &Watch<'_>,
 ) -> Result<Printed, ProcessError> {
-    let printed = run_watched(program, arguments, within, Some(may_go_on))?;
-    if may_go_on() { Ok(printed) } else { Err(ProcessError::Stopped) }
+    let printed = run_watched(program, arguments, within, Some(watch))?;
+    if (watch.may_go_on)() { Ok(printed) } else { Err(ProcessError::Stopped) }
 }
 
 fn run_watched<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
     within: &Surroundings<'_>,
-    may_go_on: Option<&dyn Fn() -> bool>,
+    watch: Option<&Watch<'_>>,
 ) -> Result<Printed, ProcessError> {
     let Surroundings { deadline, max_bytes, .. } = *within;
     let ends = Instant::now() + deadline;
@@ -100,15 +108,18 @@ fn run_watched<A: AsRef<OsStr>>(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(ProcessError::Start)?;
+    if let Some(watch) = watch {
+        limit_files(&child, watch.max_file_bytes);
+    }
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         end(&mut child);
         return Err(ProcessError::Start(std::io::Error::other("it has no output")));
     };
     let (stdout, stderr) = (reading(stdout, max_bytes), reading(stderr, MAX_COMPLAINT));
-    let is_stopped = || may_go_on.is_some_and(|may_go_on| !may_go_on());
+    let is_stopped = || watch.is_some_and(|watch| !(watch.may_go_on)());
     let mut bytes = loop {
         let left = ends.saturating_duration_since(Instant::now());
-        match stdout.recv_timeout(if may_go_on.is_some() { left.min(WATCHED_EVERY) } else { left }) {
+        match stdout.recv_timeout(if watch.is_some() { left.min(WATCHED_EVERY) } else { left }) {
             Ok(bytes) => break bytes,
             Err(RecvTimeoutError::Timeout) if !left.is_zero() && !is_stopped() => {}
             Err(_) => {
@@ -161,6 +172,19 @@ fn wait(child: &mut Child, ends: Instant, is_stopped: &dyn Fn() -> bool) -> Opti
         }
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// Of what it starts from here on too.
+fn limit_files(child: &Child, max_bytes: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let limit = Rlimit { current: Some(max_bytes), maximum: Some(max_bytes) };
+        // Where that may not be, the watch has to do.
+        let _ = prlimit(Some(Pid::from_child(child)), Resource::Fsize, limit);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (child, max_bytes);
 }
 
 /// Kills the program with all that it started.
@@ -244,16 +268,29 @@ mod tests {
             asked.set(asked.get() + 1);
             asked.get() < 4
         };
+        let watch = Watch { may_go_on: &may_go_on, max_file_bytes: 1 << 20 };
         for script in ["sleep 600", "exec >&- 2>&-; sleep 600", "exit 0"] {
             asked.set(if script == "exit 0" { 9 } else { 0 });
             let within =
                 Surroundings { directory: Path::new("/"), variables: vec![("PATH", "/usr/bin:/bin")], deadline: LONG, max_bytes: 9 };
-            let stopped = run_while(Path::new("/bin/sh"), &["-c", script], &within, &may_go_on);
+            let stopped = run_while(Path::new("/bin/sh"), &["-c", script], &within, &watch);
             assert!(matches!(stopped, Err(ProcessError::Stopped)), "{script}: {stopped:?}");
         }
         asked.set(-1000);
         let within = Surroundings { directory: Path::new("/"), variables: Vec::new(), deadline: LONG, max_bytes: 9 };
-        assert_eq!(run_while(Path::new("/bin/echo"), &["hi"], &within, &may_go_on).unwrap().text, "hi\n");
+        assert_eq!(run_while(Path::new("/bin/echo"), &["hi"], &within, &watch).unwrap().text, "hi\n");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_grows_beyond_its_bound_though_nobody_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let within = Surroundings { directory: folder.path(), variables: vec![("PATH", "/usr/bin:/bin")], deadline: LONG, max_bytes: 9 };
+        let watch = Watch { may_go_on: &|| true, max_file_bytes: 100_000 };
+        // It waits for its bound to be there, which it shows.
+        let script = "while [ \"$(ulimit -f)\" = unlimited ]; do :; done; head -c 1000000 /dev/zero > flood";
+        assert!(!run_while(Path::new("/bin/sh"), &["-c", script], &within, &watch).unwrap().succeeded);
+        assert_eq!(folder.path().join("flood").metadata().unwrap().len(), 100_000);
     }
 
     #[test]

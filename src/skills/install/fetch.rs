@@ -6,7 +6,7 @@ use super::tarball;
 use super::tree::Tree;
 use crate::Environment;
 use crate::files::{open_regular, read_bounded};
-use crate::process::{self, Printed, ProcessError, Surroundings};
+use crate::process::{self, Printed, ProcessError, Surroundings, Watch};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::Path;
@@ -78,7 +78,9 @@ impl Errand<'_> {
         let program = program.ok_or_else(|| self.failed(format!("{} is not on the PATH", self.program)))?;
         let within = Surroundings { directory: self.folder, variables, deadline: DEADLINE, max_bytes };
         let has_room = || bytes_in(self.folder, self.room) <= self.room;
-        process::run_while(&program, arguments, &within, &has_room).map_err(|error| match error {
+        // The watch is there first.
+        let watch = Watch { may_go_on: &has_room, max_file_bytes: self.room.saturating_mul(2) };
+        process::run_while(&program, arguments, &within, &watch).map_err(|error| match error {
             ProcessError::Stopped => {
                 let what = format!("{} bytes, as {} fetches it", self.room, self.program);
                 InstallError::refused(self.source_name, Refusal::TooMuch(what))
