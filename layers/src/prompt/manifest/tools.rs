@@ -54,7 +54,7 @@ impl RenderedTool {
     fn stands(&self) -> bool {
         matches!(self.left_out, None | Some(ToolLeftOut::NameTaken))
     }
-    /// Whether a layer's proposal stood here at all in the session.
+    /// What this request would have, nobody can say.
     fn is_refused_by_the_request(&self) -> bool {
         self.left_out == Some(ToolLeftOut::NotTaken)
     }

@@ -12,6 +12,7 @@ mod places;
 mod said;
 mod settle;
 mod state;
+mod tools;
 
 use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};

@@ -6,13 +6,14 @@ use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
 use super::places::{Anchor, BLOCK_END, BLOCK_START};
 use super::state::State;
+use super::tools::proposed;
 use crate::prompt::budget::Shed;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
-use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment, RenderedTool, ToolLeftOut};
+use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
-use crate::wire::{Role, ToolDefinition, ToolOutputBound};
+use crate::wire::{Role, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -142,36 +143,6 @@ impl Said<'_> {
             text.push_str(&piece.text);
         }
         (text.into(), rendered.into())
-    }
-
-    /// The tools that are offered, and all that were proposed: of equal names the first layer's stands, and what not all providers take does not.
-    fn tools(&mut self, entries: &[Entry], described: &BTreeMap<String, TextChange>) -> (Arc<[ToolDefinition]>, Arc<[RenderedTool]>) {
-        let (mut offered, mut rendered) = (Vec::new(), Vec::new());
-        for (definition, layer) in proposed(entries) {
-            let name = &definition.name;
-            let left_out = if !definition.has_usable_name() {
-                let message = format!(
-                    "`{}` is no name of a tool that all providers take (letters, digits, `_` and `-`, at most 64, a letter first); the model is not offered it",
-                    escape::text(&shorten(name, 80))
-                );
-                self.diagnostics.push(Diagnostic::error("tool-name-invalid", message));
-                Some(ToolLeftOut::NameInvalid)
-            } else if offered.iter().any(|other: &ToolDefinition| other.name == *name) {
-                Some(ToolLeftOut::ProposedBefore)
-            } else {
-                offered.push(definition.clone());
-                None
-            };
-            let json = match described.get(name) {
-                Some(change) => {
-                    ToolDefinition { description: change.apply(&definition.description).into_owned(), ..definition.clone() }.json()
-                }
-                None => definition.json(),
-            };
-            let (bytes, tokens, hash) = (json.len(), self.counter.count(&json), ContentHash::of(&json));
-            rendered.push(RenderedTool { name: name.clone(), layer: layer.to_owned(), bytes, tokens, hash, left_out });
-        }
-        (offered.into(), rendered.into())
     }
 
     /// All changes of the descriptions of tools, for tools too that a later request may bring.
@@ -453,11 +424,6 @@ impl Said<'_> {
 /// What a new entry goes on from.
 pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
     state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
-}
-
-/// The tools that layers propose, in the layers' order.
-fn proposed(entries: &[Entry]) -> impl Iterator<Item = (&ToolDefinition, &'static str)> {
-    entries.iter().filter_map(|entry| if let Entry::AddsTool { definition, layer } = entry { Some((definition, *layer)) } else { None })
 }
 
 /// The first layer's.

@@ -7,14 +7,14 @@ use super::event::SessionEvent;
 use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
+use super::tools::add_tools;
 use crate::prompt::fragment::{Entry, Fragment};
 use crate::prompt::manifest::{
-    CallersMessage, CallersPart, ContentHash, CutOutput, CutText, Manifest, Placement, Prefix, RenderedText, RenderedTool, ToolLeftOut,
-    Total,
+    CallersMessage, CallersPart, ContentHash, CutOutput, CutText, Manifest, Placement, Prefix, RenderedText, Total,
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -137,36 +137,6 @@ fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entr
         state.note_held(held.name(), seed, here.anchor);
     }
     settles
-}
-
-/// The session's tools, where the request takes them; what became of each that was proposed, and what is to be noticed of it.
-fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> (Arc<[RenderedTool]>, Vec<Diagnostic>) {
-    let Some(System { tools, proposed_tools, .. }) = &state.system else { return (Arc::new([]), Vec::new()) };
-    if tools.is_empty() {
-        return (proposed_tools.clone(), Vec::new());
-    }
-    let names = |tools: &[ToolDefinition]| tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>().join(", ");
-    let without = |names: &[ToolDefinition], why: ToolLeftOut| {
-        let left_out = |tool: &RenderedTool| tool.left_out.or_else(|| names.iter().any(|other| other.name == tool.name).then_some(why));
-        proposed_tools.iter().map(|tool| RenderedTool { left_out: left_out(tool), ..tool.clone() }).collect()
-    };
-    if turn.conversation.takes_no_tools {
-        let message = format!("this request takes no further tools, so the model is not offered {}", names(tools));
-        return (without(tools, ToolLeftOut::NotTaken), vec![Diagnostic::note("tool-not-offered", message)]);
-    }
-    let (taken, added): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(|tool| turn.conversation.tool_names.contains(&tool.name));
-    if taken.is_empty() {
-        edits.tools = tools.clone();
-        return (proposed_tools.clone(), Vec::new());
-    }
-    edits.tools = added.into();
-    let proposed = without(&taken, ToolLeftOut::NameTaken);
-    // Later it may be ours, in what the caller kept.
-    if turn.round != Round::Start {
-        return (proposed, Vec::new());
-    }
-    let message = format!("the request has a tool of this name already, which stands in place of ours: {}", names(&taken));
-    (proposed, vec![Diagnostic::warning("tool-name-taken", message)])
 }
 
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
