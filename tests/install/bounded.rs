@@ -113,7 +113,7 @@ fn registry(package: Vec<u8>) -> String {
             let path = lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
             let (status, body) = match path {
                 "/some-skill" => ("200 OK", described.as_bytes()),
-                path if path.ends_with(".tgz") => ("200 OK", &*package),
+                "/some-skill/-/some-skill-1.2.3.tgz" => ("200 OK", &*package),
                 _ => ("404 Not Found", &b"{}"[..]),
             };
             let head = format!(
