@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ pub(crate) enum ProcessError {
     Start(#[source] std::io::Error),
     #[error("did not answer within {} ms", .0.as_millis())]
     Late(Duration),
+    #[error("was stopped")]
+    Stopped,
 }
 
 /// How a program is run.
@@ -65,8 +67,39 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
 }
 
+/// How often it is asked whether a program may go on.
+const WATCHED_EVERY: Duration = Duration::from_millis(20);
+
 /// Blocks until the program ends, is late, or has printed more than it may.
 pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Surroundings<'_>) -> Result<Printed, ProcessError> {
+    run_watched(program, arguments, within, None)
+}
+
+/// Who watches what a program does.
+pub(crate) struct Watch<'w> {
+    /// Asked every few milliseconds, and once more when the program has ended.
+    pub(crate) may_go_on: &'w dyn Fn() -> bool,
+    /// No file of the program's grows beyond this, on Linux: for when whoever watches is killed, and the program lives on.
+    pub(crate) max_file_bytes: u64,
+}
+
+/// As [`run`], for as long as the program may go on.
+pub(crate) fn run_while<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[A],
+    within: &Surroundings<'_>,
+    watch: &Watch<'_>,
+) -> Result<Printed, ProcessError> {
+    let printed = run_watched(program, arguments, within, Some(watch))?;
+    if (watch.may_go_on)() { Ok(printed) } else { Err(ProcessError::Stopped) }
+}
+
+fn run_watched<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[A],
+    within: &Surroundings<'_>,
+    watch: Option<&Watch<'_>>,
+) -> Result<Printed, ProcessError> {
     let Surroundings { deadline, max_bytes, .. } = *within;
     let ends = Instant::now() + deadline;
     let mut command = Command::new(program);
@@ -75,14 +108,25 @@ pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Sur
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(ProcessError::Start)?;
+    if let Some(watch) = watch {
+        limit_files(&child, watch.max_file_bytes);
+    }
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         end(&mut child);
         return Err(ProcessError::Start(std::io::Error::other("it has no output")));
     };
     let (stdout, stderr) = (reading(stdout, max_bytes), reading(stderr, MAX_COMPLAINT));
-    let Ok(mut bytes) = stdout.recv_timeout(ends.saturating_duration_since(Instant::now())) else {
-        end(&mut child);
-        return Err(ProcessError::Late(deadline));
+    let is_stopped = || watch.is_some_and(|watch| !(watch.may_go_on)());
+    let mut bytes = loop {
+        let left = ends.saturating_duration_since(Instant::now());
+        match stdout.recv_timeout(if watch.is_some() { left.min(WATCHED_EVERY) } else { left }) {
+            Ok(bytes) => break bytes,
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() && !is_stopped() => {}
+            Err(_) => {
+                end(&mut child);
+                return Err(if is_stopped() { ProcessError::Stopped } else { ProcessError::Late(deadline) });
+            }
+        }
     };
     let is_cut = bytes.len() > max_bytes;
     bytes.truncate(max_bytes);
@@ -90,7 +134,8 @@ pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Sur
         end(&mut child);
         true
     } else {
-        wait(&mut child, ends).ok_or(ProcessError::Late(deadline))?.success()
+        let status = wait(&mut child, ends, &is_stopped);
+        status.ok_or_else(|| if is_stopped() { ProcessError::Stopped } else { ProcessError::Late(deadline) })?.success()
     };
     let mut complaint = Vec::new();
     if !succeeded {
@@ -114,12 +159,12 @@ fn reading(stream: impl Read + Send + 'static, max_bytes: usize) -> Receiver<Vec
 }
 
 /// A program that closed its output is about to end.
-fn wait(child: &mut Child, ends: Instant) -> Option<ExitStatus> {
+fn wait(child: &mut Child, ends: Instant, is_stopped: &dyn Fn() -> bool) -> Option<ExitStatus> {
     let mut pause = Duration::from_micros(200);
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
-            Ok(None) if Instant::now() < ends => thread::sleep(pause),
+            Ok(None) if Instant::now() < ends && !is_stopped() => thread::sleep(pause),
             _ => {
                 end(child);
                 return None;
@@ -127,6 +172,19 @@ fn wait(child: &mut Child, ends: Instant) -> Option<ExitStatus> {
         }
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// Of what it starts from here on too.
+fn limit_files(child: &Child, max_bytes: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let limit = Rlimit { current: Some(max_bytes), maximum: Some(max_bytes) };
+        // Where that may not be, the watch has to do.
+        let _ = prlimit(Some(Pid::from_child(child)), Resource::Fsize, limit);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (child, max_bytes);
 }
 
 /// Kills the program with all that it started.
@@ -201,6 +259,38 @@ mod tests {
         let late = shell("sleep 600 & sleep 600", Duration::from_millis(50), 100);
         assert!(matches!(late, Err(ProcessError::Late(_))));
         assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn who_may_not_go_on_is_killed_whatever_it_does_with_its_output() {
+        let asked = std::cell::Cell::new(0);
+        let may_go_on = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 4
+        };
+        let watch = Watch { may_go_on: &may_go_on, max_file_bytes: 1 << 20 };
+        for script in ["sleep 600", "exec >&- 2>&-; sleep 600", "exit 0"] {
+            asked.set(if script == "exit 0" { 9 } else { 0 });
+            let within =
+                Surroundings { directory: Path::new("/"), variables: vec![("PATH", "/usr/bin:/bin")], deadline: LONG, max_bytes: 9 };
+            let stopped = run_while(Path::new("/bin/sh"), &["-c", script], &within, &watch);
+            assert!(matches!(stopped, Err(ProcessError::Stopped)), "{script}: {stopped:?}");
+        }
+        asked.set(-1000);
+        let within = Surroundings { directory: Path::new("/"), variables: Vec::new(), deadline: LONG, max_bytes: 9 };
+        assert_eq!(run_while(Path::new("/bin/echo"), &["hi"], &within, &watch).unwrap().text, "hi\n");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_grows_beyond_its_bound_though_nobody_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let within = Surroundings { directory: folder.path(), variables: vec![("PATH", "/usr/bin:/bin")], deadline: LONG, max_bytes: 9 };
+        let watch = Watch { may_go_on: &|| true, max_file_bytes: 100_000 };
+        // It waits for its bound to be there, which it shows.
+        let script = "while [ \"$(ulimit -f)\" = unlimited ]; do :; done; head -c 1000000 /dev/zero > flood";
+        assert!(!run_while(Path::new("/bin/sh"), &["-c", script], &within, &watch).unwrap().succeeded);
+        assert_eq!(folder.path().join("flood").metadata().unwrap().len(), 100_000);
     }
 
     #[test]

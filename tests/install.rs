@@ -8,6 +8,7 @@ mod run;
 
 mod install {
     mod archives;
+    mod bounded;
     mod folders;
     mod killed;
     mod programs;

@@ -246,3 +246,35 @@ async fn a_body_of_another_request_and_a_manifest_that_lies_are_shown_all_the_sa
         is_harmless(&elements(&page::html(now, &json!({}), Some(before))));
     }
 }
+
+#[tokio::test]
+async fn tools_are_told_with_their_layer_their_size_and_why_one_is_left_out() {
+    use tower_prompt::layers::wire::ToolDefinition;
+    let hostile = "</code><script>alert(1)</script>";
+    let layer = move |_: &Turn, prompt: &mut Prompt| {
+        for (name, description) in [("clock", "Tells the time."), (hostile, "x"), ("clock", "Again.")] {
+            prompt.add_tool(ToolDefinition::new(name, description, json!({"type": "object"})));
+        }
+    };
+    let report = Report::default();
+    let stack = PromptStack::new(Format::Anthropic, Settings::default()).with(layer);
+    let request = json!({"messages": [{"role": "user", "content": "hi"}]});
+    let sent = stack.assemble(request, Context::default().report(report.clone())).await;
+    let manifest = report.manifest().unwrap();
+    let html = page::html(&manifest, &sent, None);
+    let all = elements(&html);
+    let list = all.iter().find(|element| element.is("ul", "tools")).unwrap();
+    let rows: Vec<&str> = list.text.lines().filter(|line| !line.is_empty()).collect();
+    assert!(rows[0].starts_with("clock by "), "{rows:?}");
+    assert!(rows[0].contains(&format!("{} tokens", manifest.tools[0].tokens)) && !rows[0].contains("left out"), "{rows:?}");
+    assert!(rows[1].starts_with(hostile) && rows[1].ends_with("left out not all providers take this name"), "{rows:?}");
+    assert!(rows[2].ends_with("left out a layer ahead proposed a tool of this name"), "{rows:?}");
+    assert!(!all.iter().any(|element| element.name == "script"));
+    let facts = all.iter().find(|element| element.is("dl", "facts")).unwrap();
+    assert!(facts.text.contains("tools") && facts.text.contains("1 tool"), "{}", facts.text);
+
+    let mut before = manifest.clone();
+    before.tools = Vec::new().into();
+    let changed = page::html(&manifest, &sent, Some(&before));
+    assert!(changed.contains("the tool <code>clock</code>, 0 → "), "{changed}");
+}

@@ -16,7 +16,7 @@ mod overtaken;
 mod profiles;
 #[path = "builtin/prompt.rs"]
 mod prompt;
-#[path = "builtin/skill_tool.rs"]
+#[path = "builtin/skill_tool/mod.rs"]
 mod skill_tool;
 #[path = "builtin/stage.rs"]
 mod stage;

@@ -92,6 +92,15 @@ impl<'a> Change<'a> {
                 };
                 page.raw("</li>\n");
             }
+            for tool in diff.tools.iter().filter(|tool| tool.fate != FragmentFate::Unchanged) {
+                page.raw("<li><b class=\"fate-").raw(tool.fate.as_str()).raw("\">").raw(tool.fate.as_str()).raw("</b> the tool <code>");
+                page.text(&tool.name)
+                    .raw("</code>, ")
+                    .number(tool.tokens_before)
+                    .raw(" → ")
+                    .text(&counted(tool.tokens, "token"))
+                    .raw("</li>\n");
+            }
             page.raw("</ul>\n");
         }
         page.raw("</section>\n");

@@ -57,6 +57,7 @@ pub fn html(manifest: &Manifest, body: &Value, previous: Option<&Manifest>) -> S
     layers.legend(&mut page, manifest);
     page.raw("<main>\n");
     change.section(&mut page, manifest);
+    overview::tools(&mut page, manifest);
     overview::findings(&mut page, manifest);
     page.raw("<h2 id=\"prompt\">The request</h2>\n");
     for message in &shown {

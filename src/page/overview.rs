@@ -50,6 +50,13 @@ pub(super) fn header(page: &mut Markup, manifest: &Manifest, layers: &Layers<'_>
         page.raw("<div title=\"").raw(tier_says(*tier)).raw("\"><dt><i class=\"swatch t-").raw(name).raw("\"></i>").raw(name);
         page.raw("</dt><dd>").number(total.tokens).raw(" <span>").text(&counted(total.fragments, "fragment")).raw("</span></dd></div>\n");
     }
+    if !manifest.tools.is_empty() {
+        let (count, all) =
+            manifest.added_tools().fold((0_usize, 0_usize), |(count, all), tool| (count + 1, all.saturating_add(tool.tokens)));
+        page.raw("<div title=\"The definitions of tools that we add, which are not among the tokens above\"><dt>tools</dt><dd>")
+            .number(all);
+        page.raw(" <span>").text(&counted(count, "tool")).raw("</span></dd></div>\n");
+    }
     if let Some(foreseen) = &manifest.foreseen {
         page.raw("<div title=\"Of our tokens, those in the unchanged beginning of the request: a cache can serve them\"><dt>as sent before</dt><dd>");
         page.number(foreseen.kept_tokens).raw(" <span>of ").number(manifest.tokens()).raw("</span></dd></div>\n");
@@ -107,6 +114,7 @@ pub(super) fn findings(page: &mut Markup, manifest: &Manifest) {
                     page.raw("<li>The skill <code>").text(id.as_str()).raw("</code> came into force (");
                     page.text(&format!("{mode:?}").to_lowercase()).raw(").</li>\n")
                 }
+                Event::SkillPutDown { id } => page.raw("<li>The model put down the skill <code>").text(id.as_str()).raw("</code>.</li>\n"),
                 Event::InvariantsSelected { numbers } => {
                     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                     page.raw("<li>Of the invariants these were chosen: ").text(&numbers.join(", ")).raw(".</li>\n")
@@ -138,6 +146,23 @@ pub(super) fn findings(page: &mut Markup, manifest: &Manifest) {
         }
         page.raw("</ul></section>\n");
     }
+}
+
+/// The tools that layers proposed: what each costs, or why it is left out.
+pub(super) fn tools(page: &mut Markup, manifest: &Manifest) {
+    if manifest.tools.is_empty() {
+        return;
+    }
+    page.raw("<section class=\"panel\"><h2>Tools</h2>\n<ul class=\"tools\">\n");
+    for tool in &*manifest.tools {
+        page.raw("<li><code>").text(&tool.name).raw("</code> by ").text(&tool.layer).raw(": ");
+        page.text(&counted(tool.tokens, "token")).raw(", ").text(&counted(tool.bytes, "byte"));
+        if let Some(why) = tool.left_out {
+            page.raw(" <em class=\"badge cut\">left out</em> ").text(&why.to_string());
+        }
+        page.raw("</li>\n");
+    }
+    page.raw("</ul></section>\n");
 }
 
 fn cut(page: &mut Markup, manifest: &Manifest) {

@@ -3,7 +3,7 @@
 use super::{bounded, is_looked_up_in};
 use crate::blocking::off_the_executor_within;
 use crate::layers::{Diagnostic, Entry, Prompt, Section, SheddingRank, Tier, Turn, sections};
-use crate::process::{self, ProcessError, Surroundings};
+use crate::process::{self, Surroundings};
 use crate::{Environment, Workspace};
 use std::sync::mpsc;
 use std::thread;
@@ -96,7 +96,7 @@ impl ToolchainContext {
             Ok(printed) if printed.is_cut => Answer::Failed(format!("printed more than {MAX_OUTPUT} bytes")),
             Ok(printed) if !printed.succeeded => Answer::Failed("failed".into()),
             Ok(printed) => version_line(tool, &printed.text).map_or(Answer::Failed("told no version".into()), Answer::Version),
-            Err(error @ (ProcessError::Start(_) | ProcessError::Late(_))) => Answer::Failed(error.to_string()),
+            Err(error) => Answer::Failed(error.to_string()),
         }
     }
 }

@@ -38,7 +38,7 @@ impl EventSink for TracedEvents {
             }
             SessionEvent::Purged { skill: id }
             | SessionEvent::SkillSuggested { id }
-            | SessionEvent::SkillDeactivated { id }
+            | SessionEvent::SkillDeactivated { id, .. }
             | SessionEvent::SkillInvocationFailed { id }
             | SessionEvent::SuggestionAccepted { id }
             | SessionEvent::SuggestionDismissed { id } => tracing::debug!(event = name, skill = %id, "session"),

@@ -79,6 +79,38 @@ fn killed_at_any_point_there_is_the_old_skill_or_the_new_one_or_none_and_never_a
 }
 
 #[test]
+fn killed_while_it_fetches_there_is_what_there_was_and_the_next_one_clears_up() {
+    for (name, source) in [("git", "file:///nowhere"), ("npm", "some-skill")] {
+        let place = Place::new();
+        write_version(&place, "old");
+        place.run(&["skills", "install", "../old", "--to", "../to"]).data();
+        let old = files(&place.at("to/one"));
+        let program =
+            place.write(&format!("bin/{name}"), format!("#!/bin/sh\necho part > part\necho $$ > {}\nexec sleep 600\n", place.shown("pid")));
+        fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin:/bin", place.shown("bin"));
+        let mut command = place.command(&["skills", "install", source, "--to", "../to", "--force"]);
+        let mut child = command.env("PATH", path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = loop {
+            let pid = fs::read_to_string(place.at("pid")).unwrap_or_default();
+            if pid.ends_with('\n') {
+                break pid;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "{name}: it ended");
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(std::process::Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
+        assert_eq!(files(&place.at("to/one")), old, "{name}");
+        let listed = place.run(&["skills", "list", "--root", "../to", "--json"]).json();
+        assert_eq!(listed["skills"].as_array().map(Vec::len), Some(1), "{name}: {listed}");
+        place.run(&["skills", "install", "../old", "--to", "../to", "--force"]).data();
+        let names: Vec<_> = fs::read_dir(place.at("to")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["one"], "{name}");
+    }
+}
+
+#[test]
 fn what_is_staged_is_found_by_no_search() {
     let place = Place::new();
     place.write("work/skills/.staging-1-0/tree/one/one/SKILL.md", "---\ndescription: d\n---\n");

@@ -302,6 +302,10 @@ pub enum Entry {
     },
     /// The user switched this skill off: from here on, in all branches, until it is activated anew.
     Deactivated(SkillId),
+    /// The model invoked a skill in force again, with these arguments: the result of the call, which the request holds, says them.
+    InvokedAgain(ActiveSkill),
+    /// The model put down a skill that it had loaded: from here on in this branch. The result of the call says so.
+    PutDown(SkillId),
     /// What becomes of the description of a tool of the caller's, in a session that starts here.
     DescribesTool {
         /// Its exact name.
@@ -310,7 +314,12 @@ pub enum Entry {
         change: TextChange,
     },
     /// A tool of ours that the host answers, in a session that starts here.
-    AddsTool(ToolDefinition),
+    AddsTool {
+        /// What the model is told of it.
+        definition: ToolDefinition,
+        /// The layer that proposes it, as the prompt notes it.
+        layer: &'static str,
+    },
     /// How much of each tool result is sent, in a session that starts here.
     BoundsToolOutput(ToolOutputBound),
     /// Something was noticed.
@@ -320,6 +329,11 @@ pub enum Entry {
 impl From<Fragment> for Entry {
     fn from(fragment: Fragment) -> Self {
         Self::Fragment(fragment)
+    }
+}
+impl From<ToolDefinition> for Entry {
+    fn from(definition: ToolDefinition) -> Self {
+        Self::AddsTool { definition, layer: "" }
     }
 }
 impl From<Diagnostic> for Entry {

@@ -25,8 +25,8 @@ pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier
 pub use lines::Lines;
 pub use manifest::{
     BudgetKind, BudgetOutcome, CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, CutText, Event, FirstChange, Foreseen,
-    FragmentChange, FragmentFate, LimitKind, LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, Report,
-    ShedFragment, Total, Usage,
+    FragmentChange, FragmentFate, LimitKind, LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, RenderedTool,
+    Report, ShedFragment, ToolChange, ToolLeftOut, Total, Usage,
 };
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};

@@ -27,8 +27,10 @@ impl Join {
                 && let Poll::Ready(mut entries) = later.as_mut().poll(cx)
             {
                 for entry in &mut entries {
-                    if let Entry::Fragment(fragment) = entry {
-                        (fragment.layer, fragment.tier) = (*layer, *tier);
+                    match entry {
+                        Entry::Fragment(fragment) => (fragment.layer, fragment.tier) = (*layer, *tier),
+                        Entry::AddsTool { layer: by, .. } => *by = layer,
+                        _ => {}
                     }
                 }
                 *slot = Slot::Came(entries);

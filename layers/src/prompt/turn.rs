@@ -171,6 +171,8 @@ pub struct Turn {
     pub(crate) told: Told,
     /// In force where this request goes on from.
     pub(crate) inherited: ActiveSkills,
+    /// Of the skills in force those whose body was said in this branch, and stands there no more.
+    pub(crate) said_before: BTreeSet<SkillId>,
     pub(crate) dismissed: BTreeSet<SkillId>,
     pub(crate) may_activate: bool,
     /// The host gave the session.
@@ -193,6 +195,12 @@ impl Turn {
     /// Whether each skill that this branch was told of is one of those in force.
     pub(crate) fn told_skills_are_in_force(&self) -> bool {
         self.told.skills().all(|(id, _)| self.is_active(id))
+    }
+    /// Whether its arguments were said before this request: then they are no new order.
+    pub(crate) fn has_said_arguments(&self, skill: &ActiveSkill) -> bool {
+        // Behind a compaction, and behind a rebase, the branch is not known.
+        let begins_anew = matches!(self.round, Round::Compacted | Round::Start);
+        self.was_active(skill) && (begins_anew || self.said_before.contains(&skill.id))
     }
     /// The bytes of all texts that told this branch fragments whose id begins so.
     pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
@@ -288,6 +296,18 @@ impl Prompt {
             self.slots.push(Slot::Ready(Entry::Deactivated(skill)));
         }
     }
+    /// The model invoked a skill in force again: see [`Entry::InvokedAgain`].
+    pub(crate) fn invoked_again(&mut self, skill: ActiveSkill) {
+        if self.round.collects(Tier::Step) {
+            self.slots.push(Slot::Ready(Entry::InvokedAgain(skill)));
+        }
+    }
+    /// The model put a skill down: see [`Entry::PutDown`].
+    pub(crate) fn put_down(&mut self, skill: SkillId) {
+        if self.round.collects(Tier::Step) {
+            self.slots.push(Slot::Ready(Entry::PutDown(skill)));
+        }
+    }
     /// Proposes a change of the description of a tool of the caller's; its name and schema stay. Part of the session from its start: ignored in
     /// other rounds. Changes of one tool act in the order of the layers.
     pub fn describe_tool(&mut self, name: impl Into<String>, change: TextChange) {
@@ -299,7 +319,7 @@ impl Prompt {
     /// ignored in other rounds. Of equal names the first layer's stands, and the caller's before that.
     pub fn add_tool(&mut self, definition: ToolDefinition) {
         if self.round == Round::Start {
-            self.slots.push(Slot::Ready(Entry::AddsTool(definition)));
+            self.slots.push(Slot::Ready(Entry::AddsTool { definition, layer: self.layer }));
         }
     }
     /// Proposes how much of each tool result is sent. The numbers are part of the session from its start; the archive is asked for each request. The

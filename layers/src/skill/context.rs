@@ -1,7 +1,7 @@
 //! The text of an active skill: its body in a block that says where it came from. One form, wherever a body stands.
 
 use super::{ActiveSkill, Skill, SkillPlaceholders, SkillSummary, substitute_arguments};
-use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Round, Source, Trust, Turn};
+use crate::prompt::{ACTIVE_SKILL, Diagnostic, Entry, Fragment, FragmentId, Source, Trust, Turn};
 use crate::text::{Block, Limit, Room, escape};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -30,7 +30,7 @@ pub enum SkillArguments<'a> {
     None,
     /// With this, now: it stands where the body asks for it, else in a block of its own.
     Now(&'a str),
-    /// With this, before the history was compacted: told as past, so that it is no new order.
+    /// With this, earlier in the conversation, where it is not to be read any more: told as past, so that it is no new order.
     Earlier(&'a str),
 }
 
@@ -97,9 +97,7 @@ pub(crate) fn bodies(
     let left = pool.map_or(Limit::None, |max| Limit::Bytes(max.saturating_sub(turn.told_bytes(ACTIVE_SKILL))));
     // In one block with the bodies.
     let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).trust(Trust::Skill).source(Source::BuiltIn);
-    // Behind a compaction, and behind a rebase.
-    let begins_anew = matches!(turn.round, Round::Compacted | Round::Start);
-    let is_past: Vec<bool> = skills.iter().map(|(_, active)| begins_anew && turn.was_active(active)).collect();
+    let is_past: Vec<bool> = skills.iter().map(|(_, active)| turn.has_said_arguments(active)).collect();
     async move {
         let mut entries = Vec::new();
         let mut fragments = Vec::new();

@@ -35,5 +35,5 @@ pub use snapshot::{
     LoadSkill, LoadingFiles, LoadingResource, LoadingSkill, Skill, SkillFiles, SkillLoadError, SkillRegistry, SkillResource, SkillText,
     Skills,
 };
-pub(crate) use tool::invoked_in;
+pub(crate) use tool::{Invoked, invoked_in};
 pub use tool::{InvokedSkill, SkillTool, SkillToolCall, SkillToolOptions, SkillToolResult};

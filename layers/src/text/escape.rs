@@ -11,6 +11,7 @@ pub const BLOCKS: &[&str] = &[
     "context",
     "skill",
     "skill_files",
+    "skill_off",
     "skill_resource",
     "available_skills",
     "active_skills",

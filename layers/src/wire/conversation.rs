@@ -75,7 +75,8 @@ pub struct Message {
     pub answers: Vec<Option<usize>>,
     /// Of each of them the message that it stands in and its characters, as a bound on tool output counts; none where a wire bounds no output.
     pub result_chars: Vec<(usize, usize)>,
-    /// Whole blocks of skills' bodies in results, each with the position in `answers` of the result that holds it.
+    /// Whole blocks of the skill tool's in results (a body, the arguments of a skill in force, a skill put down), each with the position in `answers` of
+    /// the result that holds it.
     pub skill_blocks: Vec<(usize, String)>,
     /// A block of it carries a cache mark.
     pub is_marked: bool,
@@ -179,7 +180,7 @@ impl Conversation {
             run.result_chars.push((run.at, chars));
         }
     }
-    /// The result that was pushed last holds this text: whole blocks of skills' bodies in it are noted.
+    /// The result that was pushed last holds this text: whole blocks of the skill tool's in it are noted.
     pub fn note_skill_blocks(&mut self, text: &str) {
         if let Some(run) = self.messages.last_mut().filter(|run| run.role == Role::Tool) {
             let result = run.answers.len().saturating_sub(1);
@@ -207,26 +208,32 @@ impl Conversation {
     }
 }
 
-/// The blocks of skills' bodies in a text, whole: from an opening tag at a line's beginning to the first closing one, since no body holds one.
+/// How the blocks begin and end that the skill tool answers with.
+const SKILL_BLOCKS: [(&str, &str); 3] =
+    [("<skill id=\"", "\n</skill>"), ("<arguments skill=\"", "\n</arguments>"), ("<skill_off id=\"", "\n</skill_off>")];
+
+/// The blocks of the skill tool's in a text, whole: from an opening tag at a line's beginning to the first closing one, since nothing inside is one.
 fn skill_blocks(text: &str) -> impl Iterator<Item = &str> {
-    const OPEN: &str = "<skill id=\"";
-    const CLOSE: &str = "\n</skill>";
     let mut rest = text;
+    // What is not closed behind one place is closed behind no later one: each is looked for in vain once.
+    let mut is_never_closed = [false; SKILL_BLOCKS.len()];
     std::iter::from_fn(move || {
-        loop {
-            // By its first byte, which is looked for many at a time: all results are read so, and few hold one.
-            let start = rest.match_indices('<').map(|(at, _)| at).find(|at| rest[*at..].starts_with(OPEN))?;
+        while let Some(start) = rest.find('<') {
             let is_at_the_beginning = start == 0 || rest[..start].ends_with('\n');
-            let (block, behind) = rest.split_at(start).1.split_at(OPEN.len());
-            if !is_at_the_beginning {
-                rest = behind;
+            let (block, behind) = (&rest[start..], &rest[start + 1..]);
+            let kind = SKILL_BLOCKS.iter().position(|(open, _)| is_at_the_beginning && block.starts_with(open));
+            rest = behind;
+            let Some(kind) = kind.filter(|kind| !is_never_closed[*kind]) else { continue };
+            let (open, close) = SKILL_BLOCKS[kind];
+            let Some(end) = block[open.len()..].find(close) else {
+                is_never_closed[kind] = true;
                 continue;
-            }
-            let end = behind.find(CLOSE)? + CLOSE.len();
-            let whole = &rest[start..start + block.len() + end];
-            rest = &behind[end..];
+            };
+            let (whole, behind) = block.split_at(open.len() + end + close.len());
+            rest = behind;
             return Some(whole);
         }
+        None
     })
 }
 
@@ -242,5 +249,11 @@ mod tests {
         assert_eq!(blocks(&format!("said <skill id=\"x\" and\n{one}")), [one]);
         assert_eq!(blocks("<skill id=\"a\">\nText, and no end."), [""; 0]);
         assert_eq!(blocks("<skill>\n</skill>"), [""; 0]);
+        let (again, off) = ("<arguments skill=\"a\">\nx\n</arguments>", "<skill_off id=\"a\">\nIt is off.\n</skill_off>");
+        assert_eq!(
+            blocks(&format!("{off}\n<skill id=\"b\">\n{again}\n{one}")),
+            [off, "<skill id=\"b\">\n<arguments skill=\"a\">\nx\n</arguments>\n<skill id=\"a\" name=\"A\">\nText.\n</skill>"]
+        );
+        assert_eq!(blocks(&format!("<skill_off id=\"x\">\n{again}")), [again]);
     }
 }

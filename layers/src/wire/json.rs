@@ -160,7 +160,7 @@ pub(super) enum PartKind {
 }
 
 /// A value as JSON with sorted keys, without marks that callers move about.
-pub(super) fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     fn write(value: &Value, out: &mut String) {
         match value {
             Value::Object(fields) => {

@@ -25,6 +25,7 @@ pub use conversation::{Conversation, HeldHistory, Message, Part, Role, Spot, Too
 pub use edits::{Append, Edits, Removal, SystemEdit};
 pub use format::{Format, UnknownFormat};
 pub use gemini::Gemini;
+pub(crate) use json::canonical as canonical_json;
 pub use models::{ModelFacts, ModelTable, Vocabulary};
 pub use ollama::{OllamaChat, OllamaGenerate};
 pub use openai_chat::OpenAiChat;

@@ -1,7 +1,7 @@
 //! The manifest as a table with bars, like a disk-usage view.
 
 use crate::cli::terminal::{BOLD, CYAN, DIM, YELLOW, printable, within_columns};
-use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, Tier};
+use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, RenderedTool, Tier};
 use unicode_width::UnicodeWidthStr;
 
 /// Columns of a bar.
@@ -12,7 +12,7 @@ const ID: usize = 36;
 /// A row a fragment, in the order in which they stand, under the text that they stand in.
 pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     let fragments: Vec<(Placement, &RenderedFragment)> = manifest.fragments().collect();
-    if fragments.is_empty() {
+    if fragments.is_empty() && manifest.tools.is_empty() {
         return "Nothing is added to this request.".to_owned();
     }
     let all: usize = fragments.iter().map(|(_, fragment)| fragment.tokens).sum();
@@ -50,6 +50,7 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
             budget.shed.iter().map(|shed| format!("{} {} of {}", printable(&shed.id), shed.after, shed.before)).collect();
         out.push_str(&if shed.is_empty() { format!("{told}.\n") } else { format!("{told}; shed: {}.\n", shed.join(", ")) });
     }
+    out.push_str(&tools(manifest, id_width));
     if !manifest.described_tools.is_empty() {
         let tools: Vec<String> = manifest.described_tools.iter().map(|tool| printable(tool)).collect();
         out.push_str(&format!("Descriptions changed of the tools {}.\n", tools.join(", ")));
@@ -61,6 +62,28 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     if let Some(hash) = manifest.system_hash {
         out.push_str(&format!("{DIM}System prompt {hash}{DIM:#}\n"));
     }
+    out
+}
+
+/// The tools that layers proposed, with a row for each, those that were left out among them.
+fn tools(manifest: &Manifest, id_width: usize) -> String {
+    if manifest.tools.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{BOLD}{:<id_width$}  {:<7}  {:>7}  {:>7}  from{BOLD:#}\n", "tool", "", "tokens", "bytes");
+    for RenderedTool { name, layer, bytes, tokens, left_out, .. } in &*manifest.tools {
+        let name = padded(&within_columns(&printable(name), ID), id_width);
+        let layer = printable(layer);
+        out.push_str(&match left_out {
+            None => format!("{name}  {:<7}  {tokens:>7}  {bytes:>7}  {layer}\n", "added"),
+            Some(why) => format!("{name}  {YELLOW}{:<7}{YELLOW:#}  {tokens:>7}  {bytes:>7}  {layer}: {why}\n", "not"),
+        });
+    }
+    let (count, all) = manifest.added_tools().fold((0_usize, 0_usize), |(count, all), tool| (count + 1, all.saturating_add(tool.tokens)));
+    out.push_str(&format!(
+        "{BOLD}About {all} tokens{BOLD:#} more in the definitions of {count} {}.\n",
+        if count == 1 { "tool" } else { "tools" }
+    ));
     out
 }
 
@@ -114,4 +137,44 @@ fn keep_end(text: &str, columns: usize) -> String {
         kept.push(c);
     }
     format!("…{}", kept.iter().rev().collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::wire::{Anthropic, ToolDefinition};
+    use crate::layers::{Context, Fragment, Prompt, PromptStack, Report, Settings, Turn};
+    use serde_json::json;
+
+    fn table(prompt: impl Fn(&mut Prompt) + Send + Sync + 'static) -> String {
+        let stack = PromptStack::new(Anthropic, Settings::default()).with(move |_: &Turn, added: &mut Prompt| prompt(added));
+        let report = Report::default();
+        let request = json!({"tools": [{"name": "ls", "input_schema": {}}], "messages": [{"role": "user", "content": "hi"}]});
+        let context = Context::default().report(report.clone());
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(stack.assemble(request, context));
+        of(&report.manifest().unwrap(), 100)
+    }
+    fn tool(name: &str) -> ToolDefinition {
+        ToolDefinition::new(name, "Tells.", json!({"type": "object"}))
+    }
+
+    #[test]
+    fn tools_stand_below_the_fragments_with_what_they_cost_and_why_one_is_left_out() {
+        let table = table(|prompt| {
+            prompt.add(Tier::Stable, || Fragment::new("policy", "Be brief."));
+            ["clock", "ls", "clock", "a\u{1b}[31mb"].map(tool).into_iter().for_each(|tool| prompt.add_tool(tool));
+        });
+        let rows: Vec<&str> = table.lines().skip_while(|line| !line.contains("tool ")).collect();
+        assert!(rows[1].contains("clock") && rows[1].contains("added") && rows[1].ends_with("table"), "{table}");
+        assert!(rows[2].contains("ls") && rows[2].ends_with(": the request has a tool of this name"), "{table}");
+        assert!(rows[3].ends_with(": a layer ahead proposed a tool of this name"), "{table}");
+        assert!(rows[4].ends_with(": not all providers take this name") && !rows[4].contains("\u{1b}[31m"), "{table}");
+        assert!(rows[5].contains("more in the definitions of 1 tool."), "{table}");
+    }
+
+    #[test]
+    fn tools_alone_are_something_that_is_added() {
+        assert!(table(|prompt| prompt.add_tool(tool("clock"))).contains("clock"));
+        assert_eq!(table(|_| ()), "Nothing is added to this request.");
+    }
 }

@@ -9,7 +9,7 @@
 //! That is why no git command runs at all in a workspace that is not trusted.
 
 use crate::Environment;
-use crate::process::{self, Printed, ProcessError, Surroundings};
+use crate::process::{self, Printed, Surroundings};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(super) fn git(arguments: &[&OsStr], directory: &Path, environment: &Environm
     match process::run(&program, &arguments, &within) {
         Ok(printed) if printed.succeeded => Ok(printed),
         Ok(printed) => Err(refusal(&printed.complaint)),
-        Err(error @ (ProcessError::Start(_) | ProcessError::Late(_))) => Err(Failure::Other(format!("git {error}"))),
+        Err(error) => Err(Failure::Other(format!("git {error}"))),
     }
 }
 

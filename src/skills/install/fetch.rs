@@ -1,12 +1,12 @@
 //! Sources that the user's own programs fetch. They are started without a shell, with arguments that they can't take for options, in a folder of
-//! ours, under a deadline; no hook, no lifecycle script and no helper that the source names is run.
+//! ours, under a deadline and a bound on what they write there; no hook, no lifecycle script and no helper that the source names is run.
 
 use super::error::{InstallError, Refusal, io_error};
 use super::tarball;
 use super::tree::Tree;
 use crate::Environment;
 use crate::files::{open_regular, read_bounded};
-use crate::process::{self, Printed, Surroundings};
+use crate::process::{self, Printed, ProcessError, Surroundings, Watch};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,6 +16,10 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(180);
 /// Of what npm prints, and git but for its listing.
 const MAX_OUTPUT: usize = 64 * 1024;
+/// What npm keeps of a package beside its archive: 64 MiB. Of packages with thousands of versions the list alone has a tenth of that.
+const NPM_RECORDS: u64 = 64 * 1024 * 1024;
+/// What a file takes on a disk beside its bytes.
+const BYTES_A_FILE: u64 = 4 * 1024;
 /// Of git's listing: beside the path, mode, kind, hash and size.
 const LISTED_BYTES: usize = 100;
 
@@ -53,12 +57,15 @@ const GIT_KEPT: [&str; 8] = [
 ];
 const GIT_KEPT_PREFIXES: [&str; 3] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_SSL_"];
 
-/// Who fetches what, for messages.
+/// Who fetches what, and how much of it.
+#[derive(Clone, Copy)]
 struct Errand<'e> {
     program: &'static str,
     source_name: &'e str,
     environment: &'e Environment,
     folder: &'e Path,
+    /// All that may lie in the folder.
+    room: u64,
 }
 
 impl Errand<'_> {
@@ -70,8 +77,35 @@ impl Errand<'_> {
         let program = process::find(self.program, self.environment);
         let program = program.ok_or_else(|| self.failed(format!("{} is not on the PATH", self.program)))?;
         let within = Surroundings { directory: self.folder, variables, deadline: DEADLINE, max_bytes };
-        process::run(&program, arguments, &within).map_err(|error| self.failed(format!("it {error}")))
+        let has_room = || bytes_in(self.folder, self.room) <= self.room;
+        // The watch is there first.
+        let watch = Watch { may_go_on: &has_room, max_file_bytes: self.room.saturating_mul(2) };
+        process::run_while(&program, arguments, &within, &watch).map_err(|error| match error {
+            ProcessError::Stopped => {
+                let what = format!("{} bytes, as {} fetches it", self.room, self.program);
+                InstallError::refused(self.source_name, Refusal::TooMuch(what))
+            }
+            error => self.failed(format!("it {error}")),
+        })
     }
+}
+
+/// What lies in a folder, as far as it is not over `most`. A file that went away meanwhile is none.
+fn bytes_in(folder: &Path, most: u64) -> u64 {
+    let (mut bytes, mut folders) = (0_u64, vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            bytes = bytes.saturating_add(BYTES_A_FILE).saturating_add(if metadata.is_file() { metadata.len() } else { 0 });
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+            if bytes > most {
+                return bytes;
+            }
+        }
+    }
+    bytes
 }
 
 /// Fetches one commit of a repository, without its history, looks whether it keeps the limits, and unpacks it. There is never a working tree of it:
@@ -83,13 +117,17 @@ pub(super) fn repository(
     environment: &Environment,
 ) -> Result<(), InstallError> {
     fs::create_dir(folder).map_err(|reason| io_error(folder, reason))?;
-    let errand = Errand { program: "git", source_name: url, environment, folder };
     let limits = tree.limits();
-    let git = |arguments: &[&str], max_bytes: usize| {
+    // A pack is no larger than what is in it; then all of that once more, archived.
+    let room = limits.bytes.saturating_add((limits.entries as u64).saturating_mul(BYTES_A_FILE));
+    let errand = Errand { program: "git", source_name: url, environment, folder, room };
+    let archiving = Errand { room: room.saturating_mul(2), ..errand };
+    let git_for = |errand: &Errand<'_>, arguments: &[&str], max_bytes: usize| {
         let arguments: Vec<&OsStr> = GIT_SETTINGS.iter().chain(arguments).map(OsStr::new).collect();
         let printed = errand.run(&arguments, git_variables(environment, is_local), max_bytes)?;
         if printed.succeeded { Ok(printed) } else { Err(errand.failed(complaint(&printed.complaint))) }
     };
+    let git = |arguments: &[&str], max_bytes: usize| git_for(&errand, arguments, max_bytes);
     git(&["init", "--quiet", "--bare", "--template="], MAX_OUTPUT)?;
     let reference = reference.unwrap_or("HEAD");
     git(&["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", url, reference], MAX_OUTPUT)?;
@@ -106,7 +144,7 @@ pub(super) fn repository(
     if bytes > limits.bytes {
         return too_much(format!("{} bytes", limits.bytes));
     }
-    git(&["archive", "--format=tar", "--output=source.tar", "FETCH_HEAD"], MAX_OUTPUT)?;
+    git_for(&archiving, &["archive", "--format=tar", "--output=source.tar", "FETCH_HEAD"], MAX_OUTPUT)?;
     let archive = folder.join("source.tar");
     let file = File::open(&archive).map_err(|reason| io_error(&archive, reason))?;
     tarball::unpack_repository(std::io::BufReader::new(file), tree)
@@ -131,7 +169,7 @@ fn git_variables(environment: &Environment, is_local: bool) -> Vec<(&str, &str)>
 }
 
 /// Fetches the first of these packages that there is, and unpacks it. `npm pack` of a name runs no script, and is told so besides; nothing is
-/// installed that the package asks for.
+/// installed that the package asks for. What npm keeps for the next time it keeps in this folder, where it is counted and goes with it.
 pub(super) fn package(
     packages: &[String],
     version: Option<&str>,
@@ -142,12 +180,28 @@ pub(super) fn package(
     fs::create_dir(folder).map_err(|reason| io_error(folder, reason))?;
     // Where npm works its own settings are read from, and they must not be those of a repository around.
     let here = folder.to_string_lossy().into_owned();
+    let cache = folder.join("cache").to_string_lossy().into_owned();
+    // Once as npm keeps it, and once as it leaves it here.
+    let room = (tree.limits().archive_bytes as u64).saturating_mul(2).saturating_add(NPM_RECORDS);
     let mut missing = Vec::new();
     for package in packages {
         let specifier = version.map_or_else(|| package.clone(), |version| format!("{package}@{version}"));
-        let errand = Errand { program: "npm", source_name: &specifier, environment, folder };
-        let arguments = ["pack", "--ignore-scripts", "--loglevel=error", "--prefix", &here, "--pack-destination", &here, "--", &specifier]
-            .map(OsStr::new);
+        let errand = Errand { program: "npm", source_name: &specifier, environment, folder, room };
+        let arguments = [
+            "pack",
+            "--ignore-scripts",
+            "--loglevel=error",
+            "--no-update-notifier",
+            "--prefix",
+            &here,
+            "--cache",
+            &cache,
+            "--pack-destination",
+            &here,
+            "--",
+            &specifier,
+        ]
+        .map(OsStr::new);
         let printed = errand.run(&arguments, process::variables(environment).collect(), MAX_OUTPUT)?;
         if printed.succeeded {
             return packed(&errand, tree);
@@ -158,7 +212,7 @@ pub(super) fn package(
         missing.push(specifier);
     }
     let source_name = missing.join("`, `");
-    let errand = Errand { program: "npm", source_name: &source_name, environment, folder };
+    let errand = Errand { program: "npm", source_name: &source_name, environment, folder, room };
     Err(errand.failed("there is no such package"))
 }
 

@@ -47,6 +47,20 @@ pub struct FragmentChange {
     pub tokens: usize,
 }
 
+/// One tool of ours, in one of two requests or in both.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolChange {
+    /// Its name.
+    pub name: String,
+    /// What became of its definition.
+    pub fate: FragmentFate,
+    /// Tokens of its definition in the request before; 0 where we added none of the name.
+    pub tokens_before: usize,
+    /// Tokens of it now; 0 where we add none.
+    pub tokens: usize,
+}
+
 /// What a request changed of an earlier one of its conversation. Prints as one sentence.
 ///
 /// Fragments are matched by id and place: those behind the same message, counted from the first.
@@ -60,6 +74,9 @@ pub struct ManifestDiff {
     pub is_whole: bool,
     /// All fragments of both, in the order of the later request; removed ones behind the others.
     pub fragments: Vec<FragmentChange>,
+    /// All tools that either of them has from us, in the order of the later request; removed ones behind the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolChange>,
 }
 
 impl ManifestDiff {
@@ -83,7 +100,7 @@ impl ManifestDiff {
             fragments.push(FragmentChange { id, placement, fate, tokens_before: fragment.tokens, tokens: 0 });
         }
         let is_whole = now.caller.is_comparable_with(&before.caller);
-        Self { prefix: now.prefix().since(before.prefix()), is_whole, fragments }
+        Self { prefix: now.prefix().since(before.prefix()), is_whole, fragments, tools: tools(before, now) }
     }
     /// Where the two part; none where the later request goes on from the earlier one, or ends within it.
     pub fn first_change(&self) -> Option<&FirstChange> {
@@ -105,8 +122,31 @@ impl fmt::Display for ManifestDiff {
         let counted = [FragmentFate::Added, FragmentFate::Changed, FragmentFate::Removed, FragmentFate::Unchanged]
             .map(|fate| format!("{} {}", self.count(fate), fate.as_str()));
         write!(f, ". Fragments: {}. Of our tokens {} stand as they did", counted.join(", "), self.prefix.kept_tokens)?;
-        write!(f, ", {} are new.", self.prefix.new_tokens)
+        write!(f, ", {} are new.", self.prefix.new_tokens)?;
+        for tool in self.tools.iter().filter(|tool| tool.fate != FragmentFate::Unchanged) {
+            write!(f, " Our tool `{}` is {}.", tool.name, tool.fate.as_str())?;
+        }
+        Ok(())
     }
+}
+
+fn tools(before: &Manifest, now: &Manifest) -> Vec<ToolChange> {
+    let of = |manifest: &Manifest, name: &str| manifest.added_tools().find(|tool| tool.name == name).map(|tool| (tool.tokens, tool.hash));
+    let mut changes: Vec<ToolChange> = Vec::new();
+    for tool in now.added_tools() {
+        let was = of(before, &tool.name);
+        let fate = match was {
+            None => FragmentFate::Added,
+            Some((_, hash)) if hash == tool.hash => FragmentFate::Unchanged,
+            Some(_) => FragmentFate::Changed,
+        };
+        let tokens_before = was.map_or(0, |(tokens, _)| tokens);
+        changes.push(ToolChange { name: tool.name.clone(), fate, tokens_before, tokens: tool.tokens });
+    }
+    for tool in before.added_tools().filter(|tool| of(now, &tool.name).is_none()) {
+        changes.push(ToolChange { name: tool.name.clone(), fate: FragmentFate::Removed, tokens_before: tool.tokens, tokens: 0 });
+    }
+    changes
 }
 
 /// Where a fragment stands: the text's place among the messages, and its id.

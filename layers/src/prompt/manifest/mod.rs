@@ -6,12 +6,13 @@ mod hash;
 mod prefix;
 mod rendered;
 mod report;
+mod tools;
 
 use super::fragment::Tier;
 use super::{Diagnostic, Round};
 use crate::skill::{ExecutionOptions, SkillActivationMode, SkillId};
 pub use budget::{BudgetKind, BudgetOutcome, ShedFragment};
-pub use diff::{FragmentChange, FragmentFate, ManifestDiff};
+pub use diff::{FragmentChange, FragmentFate, ManifestDiff, ToolChange};
 pub use hash::ContentHash;
 pub(crate) use prefix::Prefix;
 pub use prefix::{CallersMessage, CallersPart, CallersPlace, FirstChange, Foreseen};
@@ -19,6 +20,8 @@ pub use rendered::{LimitKind, LimitOutcome, Placement, RenderedFragment, Rendere
 pub use report::{Report, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+pub use tools::{RenderedTool, ToolLeftOut};
 
 /// What of a call is sent cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -62,6 +65,11 @@ pub enum Event {
         /// By whom.
         mode: SkillActivationMode,
     },
+    /// The model put down a skill that it had loaded.
+    SkillPutDown {
+        /// Which.
+        id: SkillId,
+    },
     /// Invariants were chosen for the task.
     InvariantsSelected {
         /// Their numbers in the document.
@@ -86,9 +94,9 @@ pub struct Manifest {
     pub system_hash: Option<ContentHash>,
     /// Our texts in the order in which they stand.
     pub texts: Vec<RenderedText>,
-    /// Tools of ours behind the caller's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub added_tools: Vec<String>,
+    /// The tools that layers proposed when the session began, in the layers' order: those that stand behind the caller's, and those that were left out.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub tools: Arc<[RenderedTool]>,
     /// The tools whose descriptions were changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub described_tools: Vec<String>,
@@ -113,6 +121,10 @@ impl Manifest {
     pub fn fragments(&self) -> impl Iterator<Item = (Placement, &RenderedFragment)> {
         self.texts.iter().flat_map(|text| text.fragments.iter().map(move |fragment| (text.placement, fragment)))
     }
+    /// The tools of ours that stand behind the caller's.
+    pub fn added_tools(&self) -> impl Iterator<Item = &RenderedTool> {
+        self.tools.iter().filter(|tool| tool.left_out.is_none())
+    }
     /// The ids of what this request says for the first time, in order.
     pub fn said(&self) -> Vec<&str> {
         self.texts.iter().filter(|text| text.is_new).flat_map(|text| text.fragments.iter().map(|f| f.id.as_str())).collect()
@@ -131,7 +143,7 @@ impl Manifest {
     }
 
     pub(crate) fn prefix(&self) -> Prefix<'_> {
-        Prefix { caller: &self.caller, texts: &self.texts }
+        Prefix { caller: &self.caller, tools: &self.tools, texts: &self.texts }
     }
 }
 

@@ -4,7 +4,8 @@
 //! their end, media, calls) beside the caller's system text, the names of its tools and how long tool results are. What a caller changes of the
 //! rest (thinking, ids, cache marks, schemas, the content of a result of the same length) is not seen.
 
-use super::{ContentHash, Placement, RenderedFragment, RenderedText};
+use super::tools::first_changed;
+use super::{ContentHash, Placement, RenderedFragment, RenderedText, RenderedTool};
 use crate::wire::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -87,6 +88,11 @@ pub enum FirstChange {
         /// The fragment that changed, came or went there.
         fragment: String,
     },
+    /// The definition of a tool of ours.
+    Tool {
+        /// The tool that changed, came or went.
+        name: String,
+    },
     /// The caller's own words.
     Caller {
         /// Which of them.
@@ -103,6 +109,7 @@ impl fmt::Display for FirstChange {
             Self::Us { placement: Placement::BehindMessage(at), offset, fragment } => {
                 write!(f, "we changed the text behind message {} from byte {offset} on, in `{fragment}`", at + 1)
             }
+            Self::Tool { name } => write!(f, "we offer another tool `{name}`"),
             Self::Caller { place: CallersPlace::Tools } => f.write_str("the caller offers other tools"),
             Self::Caller { place: CallersPlace::System } => f.write_str("the caller changed its system text"),
             Self::Caller { place: CallersPlace::Message(at) } => write!(f, "the caller changed its messages from message {} on", at + 1),
@@ -124,16 +131,18 @@ pub struct Foreseen {
     pub new_tokens: usize,
 }
 
-/// A request as it is hashed: tools, system, messages with our texts behind them.
+/// A request as it is hashed: tools, ours behind the caller's, system, messages with our texts behind them.
 #[derive(Clone, Copy)]
 pub(crate) struct Prefix<'a> {
     pub(crate) caller: &'a CallersPart,
+    pub(crate) tools: &'a [RenderedTool],
     pub(crate) texts: &'a [RenderedText],
 }
 
 #[derive(Clone, Copy)]
 enum Unit<'a> {
     Tools(Option<ContentHash>),
+    OurTools(&'a [RenderedTool]),
     CallersSystem(Option<ContentHash>),
     Message(&'a CallersMessage),
     Text(&'a RenderedText),
@@ -143,6 +152,7 @@ impl Unit<'_> {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Unit::Tools(one), Unit::Tools(other)) | (Unit::CallersSystem(one), Unit::CallersSystem(other)) => one == other,
+            (Unit::OurTools(one), Unit::OurTools(other)) => first_changed(one, other).is_none(),
             (Unit::Message(one), Unit::Message(other)) => (one.role, one.hash) == (other.role, other.hash),
             (Unit::Text(one), Unit::Text(other)) => Arc::ptr_eq(&one.text, &other.text) || one.text == other.text,
             _ => false,
@@ -156,7 +166,7 @@ impl Unit<'_> {
             Unit::Tools(_) => Some(CallersPlace::Tools),
             Unit::CallersSystem(_) => Some(CallersPlace::System),
             Unit::Message(message) => Some(CallersPlace::Message(message.at)),
-            Unit::Text(_) => None,
+            Unit::OurTools(_) | Unit::Text(_) => None,
         }
     }
 }
@@ -165,8 +175,10 @@ impl<'a> Prefix<'a> {
     /// Of requests whose callers' parts can't be compared, the system prompt alone.
     fn units(self, whole: bool) -> Vec<Unit<'a>> {
         let stands_in_system = |text: &&RenderedText| text.placement == Placement::System;
-        let mut units = Vec::with_capacity(2 + self.texts.len() + self.caller.messages.len());
+        let mut units = Vec::with_capacity(3 + self.texts.len() + self.caller.messages.len());
         units.extend(whole.then_some(Unit::Tools(self.caller.tools)));
+        // Behind the caller's tools, ahead of all text.
+        units.push(Unit::OurTools(self.tools));
         units.extend(self.texts.iter().filter(stands_in_system).map(Unit::Text));
         if !whole {
             return units;
@@ -218,6 +230,9 @@ fn tokens(text: &RenderedText, end: usize) -> usize {
 /// Where two units part, and the tokens of the new one ahead of that.
 fn parting(old: &Unit<'_>, new: &Unit<'_>) -> (FirstChange, usize) {
     match (old, new) {
+        (Unit::OurTools(old), Unit::OurTools(new)) => {
+            (FirstChange::Tool { name: first_changed(old, new).unwrap_or_default().to_owned() }, 0)
+        }
         (Unit::Text(old), Unit::Text(new)) => parting_of_texts(Some(old), Some(new)),
         // Ours came or went between two things of the caller's.
         (Unit::Text(old), _) => parting_of_texts(Some(old), None),

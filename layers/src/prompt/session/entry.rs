@@ -3,7 +3,7 @@
 use super::places::Anchor;
 use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, FragmentId};
-use crate::prompt::manifest::RenderedFragment;
+use crate::prompt::manifest::{RenderedFragment, RenderedTool};
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
 use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
@@ -71,6 +71,9 @@ impl Told {
         let family = self.0.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
         family.map_while(|(id, value)| Some((id.strip_prefix(ACTIVE_SKILL)?, value.as_ref().map(|value| &*value.text))))
     }
+    pub(super) fn was_told_gone(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(Option::is_none)
+    }
     pub(super) fn was_said(&self, id: &str) -> bool {
         self.0.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
     }
@@ -93,6 +96,9 @@ pub(super) struct System {
     /// Tools of ours.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(super) tools: Arc<[ToolDefinition]>,
+    /// All that layers proposed, as the manifest tells of them.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) proposed_tools: Arc<[RenderedTool]>,
     /// The caller's own system text came with a cache mark.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) came_marked: bool,

@@ -49,10 +49,13 @@ pub enum SessionEvent {
         /// In all branches, by the host's word; else where it was said.
         everywhere: bool,
     },
-    /// A skill was switched off, in all branches.
+    /// A skill was switched off.
     SkillDeactivated {
         /// Which.
         id: SkillId,
+        /// In all branches, by the host's word; else where the model put it down.
+        #[serde(default = "everywhere")]
+        everywhere: bool,
     },
     /// A skill's body was said. The body itself is in no event of its own.
     SkillContextLoaded {
@@ -87,6 +90,11 @@ pub enum SessionEvent {
         /// Their numbers in the document.
         numbers: Vec<usize>,
     },
+}
+
+/// As earlier logs mean it, which had no other.
+fn everywhere() -> bool {
+    true
 }
 
 impl SessionEvent {

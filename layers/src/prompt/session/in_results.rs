@@ -8,9 +8,10 @@ use super::said::Said;
 use super::state::State;
 use crate::prompt::fragment::{ACTIVE_SKILL, Fragment};
 use crate::prompt::{Round, Turn};
-use crate::skill::SkillId;
+use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::text::{Limit, Room};
-use std::collections::HashMap;
+use crate::wire::Message;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -18,7 +19,19 @@ impl Session {
     /// Whether this skill is in force at the place of the last request, its body told and not out of date.
     pub(crate) fn has_told_body(&self, skill: &SkillId) -> bool {
         let state = self.lock();
-        state.in_force(state.last()).contains(skill.as_str()) && state.told_at_last(&format!("{ACTIVE_SKILL}{skill}")).is_some()
+        state.in_force(state.last()).contains(skill.as_str())
+            && !state.put_down_by_tool.contains(skill)
+            && state.told_at_last(&format!("{ACTIVE_SKILL}{skill}")).is_some()
+    }
+    /// Has the skill tool put a skill down: what it loads behind that stands whole again. False where the model did not load it, and so may not.
+    pub(crate) fn put_down(&self, skill: &SkillId) -> bool {
+        let mut state = self.lock();
+        let active = state.in_force(state.last());
+        let is_the_models = active.as_slice().iter().all(|active| active.id != *skill || active.mode == SkillActivationMode::Tool);
+        if is_the_models {
+            state.put_down_by_tool.insert(skill.clone());
+        }
+        is_the_models
     }
     /// Has the skill tool give a body in what is left of `max_bytes` for all bodies of the branch. Parallel calls share it.
     pub(crate) fn give_body(&self, max_bytes: Option<NonZeroUsize>, fit: impl FnOnce(Limit) -> String) -> String {
@@ -35,6 +48,14 @@ impl State {
     pub(super) fn bodies_in_results(&self, newest: Option<Anchor>) -> Vec<Arc<str>> {
         let values = self.branch(newest).flat_map(|(_, entry)| entry.values.values().flatten());
         values.filter(|value| value.in_result).map(|value| value.text.clone()).collect()
+    }
+    /// Of these skills in force those whose body the branch was told, and is not told any more as a request shows it: the caller cleared the result
+    /// that held it, or keeps the newest turn's texts alone.
+    pub(super) fn said_before(&self, newest: Option<Anchor>, active: &[ActiveSkill], told: &Told) -> BTreeSet<SkillId> {
+        let id = |skill: &ActiveSkill| format!("{ACTIVE_SKILL}{}", skill.id);
+        let was_told = |id: &str| self.branch(newest).find_map(|(_, entry)| entry.values.get(id)).is_some_and(Option::is_some);
+        let untold = active.iter().filter(|skill| told.get(&id(skill)).is_none());
+        untold.filter(|skill| was_told(&id(skill))).map(|skill| skill.id.clone()).collect()
     }
     /// What the branch of the last request was told of a fragment.
     fn told_at_last(&self, id: &str) -> Option<&Value> {
@@ -64,13 +85,16 @@ impl Said<'_> {
         told: &Told,
         values: &mut Values,
     ) -> Vec<&'f Fragment> {
-        let blocks = blocks_sent_whole(state, turn);
+        let blocks = blocks_sent_whole(state, turn, turn.conversation.messages.as_slice());
+        // Of a skill that was said to be gone an older result tells nothing any more.
+        let newest = blocks_sent_whole(state, turn, turn.conversation.newest().0);
         if blocks.is_empty() {
             return fragments.to_vec();
         }
         let mut left = Vec::with_capacity(fragments.len());
         for fragment in fragments.iter().copied() {
             let is_news = fragment.id.starts_with(ACTIVE_SKILL) && told.get(&fragment.id).is_none();
+            let blocks = if told.was_told_gone(&fragment.id) { &newest } else { &blocks };
             let found = is_news.then(|| blocks.iter().find(|block| is_body(fragment, block))).flatten();
             let Some(block) = found else {
                 left.push(fragment);
@@ -85,12 +109,11 @@ impl Said<'_> {
 }
 
 /// The bodies of skills in tool results that are sent whole: what was sent cut before stays cut.
-fn blocks_sent_whole<'t>(state: &State, turn: &'t Turn) -> Vec<&'t str> {
+fn blocks_sent_whole<'t>(state: &State, turn: &'t Turn, of: &'t [Message]) -> Vec<&'t str> {
     let limit = state.system.as_ref().and_then(|system| system.tool_output.as_ref()?.max_chars).map_or(usize::MAX, NonZeroUsize::get);
-    let messages = &turn.conversation.messages;
     let is_new_here = matches!(turn.round, Round::Start | Round::Compacted);
-    let sent_before = if is_new_here { 0 } else { messages.len() - turn.conversation.newest().0.len() };
-    let blocks = messages.iter().enumerate().flat_map(|(n, message)| {
+    let sent_before = if is_new_here { 0 } else { of.len().saturating_sub(turn.conversation.newest().0.len()) };
+    let blocks = of.iter().enumerate().flat_map(|(n, message)| {
         let fits = move |result: usize| message.result_chars.get(result).is_none_or(|(_, chars)| *chars <= limit);
         message.skill_blocks.iter().filter(move |(result, _)| n >= sent_before || fits(*result))
     });

@@ -12,6 +12,7 @@ mod places;
 mod said;
 mod settle;
 mod state;
+mod tools;
 
 use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
@@ -201,12 +202,16 @@ impl Session {
         let is_new_turn = matches!(round, Round::User | Round::Compacted);
         let told = state.told(held, &conversation, settings.placement, is_new_turn);
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
+        let said_before = state.said_before(held, active.as_slice(), &told);
         let opened =
             Opened { removals: reading.removals, messages: reading.messages.into(), places, held, seed, tail_takes_text, at: state.now() };
         let may_activate = is_named || conversation.messages.iter().any(|message| message.role == Role::Assistant);
         let session = self.key();
         let (active, dismissed) = (active.into_vec(), state.dismissed.clone());
-        (Turn { conversation, context, session, round, active, skills, told, inherited, dismissed, may_activate, is_named }, opened)
+        (
+            Turn { conversation, context, session, round, active, skills, told, inherited, said_before, dismissed, may_activate, is_named },
+            opened,
+        )
     }
 
     pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {

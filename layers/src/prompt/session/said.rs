@@ -6,13 +6,14 @@ use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
 use super::places::{Anchor, BLOCK_END, BLOCK_START};
 use super::state::State;
+use super::tools::proposed;
 use crate::prompt::budget::Shed;
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
 use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
 use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
-use crate::wire::{Role, ToolDefinition, ToolOutputBound};
+use crate::wire::{Role, ToolOutputBound};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -122,10 +123,11 @@ impl Said<'_> {
         }
         let stable = fragments.iter().filter(|f| f.tier == Tier::Stable).map(RenderedFragment::end).max().unwrap_or_default();
         let as_developer = turn.conversation.speaks_as_developer;
-        let (tool_descriptions, tool_output) = (Arc::new(self.tool_descriptions(entries, turn)), tool_output(entries));
+        let (tool_descriptions, tool_output) = (self.tool_descriptions(entries, turn), tool_output(entries));
         let came_marked = if state.base == 0 { turn.conversation.system_is_marked } else { state.system_came_marked };
-        let tools = tools(entries);
-        System { text, as_developer, stable, fragments, values, tools, came_marked, tool_descriptions, tool_output }
+        let (tools, proposed_tools) = self.tools(entries, &tool_descriptions);
+        let tool_descriptions = Arc::new(tool_descriptions);
+        System { text, as_developer, stable, fragments, values, tools, proposed_tools, came_marked, tool_descriptions, tool_output }
     }
 
     /// With a gap between two. What the last system prompt said is not counted again.
@@ -153,8 +155,7 @@ impl Said<'_> {
             }
         }
         if !turn.conversation.tools.is_empty() {
-            let ours = tools(entries);
-            let is_there = |name: &String| turn.conversation.tools.contains(name) || ours.iter().any(|tool| tool.name == *name);
+            let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
             for name in all.keys().filter(|name| !is_there(name)) {
                 let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
@@ -195,9 +196,22 @@ impl Said<'_> {
             }
         }
         for entry in entries {
-            if let Entry::Deactivated(skill) = entry {
-                state.deactivate(skill);
-                active.remove(skill);
+            match entry {
+                Entry::Deactivated(skill) => {
+                    state.deactivate(skill);
+                    active.remove(skill);
+                }
+                // The results say both: there is no text to it.
+                Entry::PutDown(skill) if active.contains(skill.as_str()) => {
+                    active.remove(skill);
+                    values.insert(format!("{ACTIVE_SKILL}{skill}").into(), None);
+                    self.events.push(Event::SkillPutDown { id: skill.clone() });
+                }
+                Entry::InvokedAgain(skill) if active.contains(skill.id.as_str()) => {
+                    active.put(skill.clone());
+                    self.activates(skill, turn);
+                }
+                _ => {}
             }
         }
         let mut activated = Vec::new();
@@ -310,6 +324,7 @@ impl Said<'_> {
     /// What the session's log tells of it, beside what is anchored.
     pub(super) fn happened(&mut self) -> Vec<SessionEvent> {
         let events = self.events.iter().map(|event| match event {
+            Event::SkillPutDown { id } => SessionEvent::SkillDeactivated { id: id.clone(), everywhere: false },
             Event::SkillSuggested { id } => SessionEvent::SkillSuggested { id: id.clone() },
             Event::InvariantsSelected { numbers } => SessionEvent::InvariantsSelected { numbers: numbers.clone() },
             Event::SkillActivated { id, mode } => {
@@ -337,15 +352,16 @@ impl Said<'_> {
         self.events.push(match effect {
             Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
             Effect::Selects(numbers) => Event::InvariantsSelected { numbers: numbers.clone() },
-            Effect::Activates(skill) => {
-                if let Some(known) = turn.skills.get(skill.id.as_str()) {
-                    let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
-                    self.execution.model = self.execution.model.take().or(model);
-                    self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
-                }
-                Event::SkillActivated { id: skill.id.clone(), mode: skill.mode }
-            }
+            Effect::Activates(skill) => return self.activates(skill, turn),
         });
+    }
+    fn activates(&mut self, skill: &ActiveSkill, turn: &Turn) {
+        if let Some(known) = turn.skills.get(skill.id.as_str()) {
+            let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
+            self.execution.model = self.execution.model.take().or(model);
+            self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
+        }
+        self.events.push(Event::SkillActivated { id: skill.id.clone(), mode: skill.mode });
     }
 
     /// A block for each trust, in which the fragments stand in their order, and what went away.
@@ -408,13 +424,6 @@ impl Said<'_> {
 /// What a new entry goes on from.
 pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
     state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
-}
-
-/// Of equal names the first layer's.
-fn tools(entries: &[Entry]) -> Arc<[ToolDefinition]> {
-    let mut names = BTreeSet::new();
-    let all = entries.iter().filter_map(|entry| if let Entry::AddsTool(definition) = entry { Some(definition) } else { None });
-    all.filter(|definition| names.insert(&definition.name)).cloned().collect()
 }
 
 /// The first layer's.

@@ -7,13 +7,14 @@ use super::event::SessionEvent;
 use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
+use super::tools::add_tools;
 use crate::prompt::fragment::{Entry, Fragment};
 use crate::prompt::manifest::{
     CallersMessage, CallersPart, ContentHash, CutOutput, CutText, Manifest, Placement, Prefix, RenderedText, Total,
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolDefinition, ToolOutputArchive, ToolOutputBound};
+use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -50,8 +51,8 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         texts.iter_mut().for_each(|text| text.placement = Placement::System);
     }
     let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
-    said.diagnostics.extend(add_tools(state, turn, &mut edits));
-    let added_tools: Vec<String> = edits.tools.iter().map(|tool| tool.name.clone()).collect();
+    let (tools, noticed) = add_tools(state, turn, &mut edits);
+    said.diagnostics.extend(noticed);
     let (described_tools, cut_outputs) = bound_tools(state, turn, newest, entries, &mut edits);
     if settings.marks_caches {
         edits.cache = Some(cache_marks(state, turn, &opened.places, &settings.models));
@@ -81,12 +82,12 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
     let caller = callers_part(state, turn, opened.messages, edits.system.as_ref());
-    let foreseen = state.last_sent.as_ref().map(|(before, sent)| {
-        let now = Prefix { caller: &caller, texts: &texts };
-        now.since(Prefix { caller: before, texts: sent })
+    let foreseen = state.last_sent.as_ref().map(|(before, offered, sent)| {
+        let now = Prefix { caller: &caller, tools: &tools, texts: &texts };
+        now.since(Prefix { caller: before, tools: offered, texts: sent })
     });
     if turn.context.purpose != Purpose::SamePrefix {
-        state.last_sent = Some((caller.clone(), texts.clone()));
+        state.last_sent = Some((caller.clone(), tools.clone(), texts.clone()));
     }
     let (round, totals) = (turn.round, Total::by_tier(&texts));
     let manifest = Manifest {
@@ -96,7 +97,7 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
         budget,
         system_hash,
         texts,
-        added_tools,
+        tools,
         described_tools,
         cut_outputs,
         events,
@@ -136,24 +137,6 @@ fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entr
         state.note_held(held.name(), seed, here.anchor);
     }
     settles
-}
-
-/// The session's tools, where the request takes them; what is to be noticed of it.
-fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> Vec<Diagnostic> {
-    let Some(System { tools, .. }) = state.system.as_ref().filter(|system| !system.tools.is_empty()) else { return Vec::new() };
-    let names = |tools: &[ToolDefinition]| tools.iter().map(|tool| format!("`{}`", tool.name)).collect::<Vec<_>>().join(", ");
-    if turn.conversation.takes_no_tools {
-        let message = format!("this request takes no further tools, so the model is not offered {}", names(tools));
-        return vec![Diagnostic::note("tool-not-offered", message)];
-    }
-    let (taken, added): (Vec<_>, Vec<_>) = tools.iter().cloned().partition(|tool| turn.conversation.tool_names.contains(&tool.name));
-    edits.tools = if taken.is_empty() { tools.clone() } else { added.into() };
-    // Later it may be ours, in what the caller kept.
-    if turn.round != Round::Start || taken.is_empty() {
-        return Vec::new();
-    }
-    let message = format!("the request has a tool of this name already, which stands in place of ours: {}", names(&taken));
-    vec![Diagnostic::warning("tool-name-taken", message)]
 }
 
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.

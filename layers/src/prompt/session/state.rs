@@ -8,7 +8,7 @@ use super::entry::{Entry, NewEntry, System, Told, Value, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
-use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText};
+use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText, RenderedTool};
 use crate::prompt::{Context, Purpose, Round, TextPlacement};
 use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::skill_activation::SKILL_SUGGESTION;
@@ -66,8 +66,10 @@ pub(super) struct State {
     pub(super) given_by_tool: usize,
     /// What a branch was told, as it was put together last.
     told: Option<(ToldAt, Told)>,
+    /// Skills that the skill tool put down since.
+    pub(super) put_down_by_tool: BTreeSet<SkillId>,
     /// The last request, to tell how the next one follows on it. Kept nowhere else.
-    pub(super) last_sent: Option<(CallersPart, Vec<RenderedText>)>,
+    pub(super) last_sent: Option<(CallersPart, Arc<[RenderedTool]>, Vec<RenderedText>)>,
     pub(super) record: Record,
 }
 
@@ -116,6 +118,7 @@ impl State {
             clock: 0,
             given_by_tool: 0,
             told: None,
+            put_down_by_tool: BTreeSet::new(),
             last_sent: None,
             record: Record::default(),
         }
@@ -141,11 +144,8 @@ impl State {
     pub(super) fn is_told_again(&mut self, events: impl IntoIterator<Item = SessionEvent>) {
         for event in events {
             let is_the_hosts = match &event {
-                SessionEvent::SkillActivated { everywhere, .. } => *everywhere,
-                SessionEvent::SkillDeactivated { .. }
-                | SessionEvent::SuggestionAccepted { .. }
-                | SessionEvent::SuggestionDismissed { .. }
-                | SessionEvent::Purged { .. } => true,
+                SessionEvent::SkillActivated { everywhere, .. } | SessionEvent::SkillDeactivated { everywhere, .. } => *everywhere,
+                SessionEvent::SuggestionAccepted { .. } | SessionEvent::SuggestionDismissed { .. } | SessionEvent::Purged { .. } => true,
                 SessionEvent::Rebased => self.system.is_some(),
                 // Of a response to a request that was stored.
                 SessionEvent::HistoryNamed(history) => self.has_entry(history.at),
@@ -187,7 +187,7 @@ impl State {
                 self.activated.insert(skill.id.clone(), self.words);
                 self.by_host.put(skill.clone());
             }
-            SessionEvent::SkillDeactivated { id } => {
+            SessionEvent::SkillDeactivated { id, everywhere: true } => {
                 self.by_host.remove(id);
                 self.activated.remove(id);
                 self.entries.values_mut().for_each(|entry| entry.active.remove(id));
@@ -203,6 +203,7 @@ impl State {
             SessionEvent::Compacted
             | SessionEvent::SkillSuggested { .. }
             | SessionEvent::SkillActivated { .. }
+            | SessionEvent::SkillDeactivated { .. }
             | SessionEvent::SkillContextLoaded { .. }
             | SessionEvent::InvariantsSelected { .. } => {}
         }
@@ -214,7 +215,7 @@ impl State {
         self.happens(SessionEvent::SkillActivated { skill, everywhere: true });
     }
     pub(super) fn deactivate(&mut self, skill: &SkillId) {
-        self.happens(SessionEvent::SkillDeactivated { id: skill.clone() });
+        self.happens(SessionEvent::SkillDeactivated { id: skill.clone(), everywhere: true });
     }
     /// An activation that came to nothing.
     pub(super) fn drop_activation(&mut self, skill: &SkillId) {
@@ -389,7 +390,9 @@ impl State {
         let in_result = |value: &Option<Value>| value.as_ref().is_some_and(|value| value.in_result);
         for (_, entry) in self.shown(newest, placement, is_new_turn) {
             let stands = entry.stands_in(conversation);
-            for (id, value) in entry.values.iter().filter(|(_, value)| stands || in_result(value)) {
+            // A skill that the model put down: the result says so, and no text of ours does.
+            let is_put_down = |value: &Option<Value>| value.is_none() && entry.text.is_empty();
+            for (id, value) in entry.values.iter().filter(|(_, value)| stands || in_result(value) || is_put_down(value)) {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
@@ -500,6 +503,7 @@ impl State {
         self.entries.insert(anchor, entry);
         (self.last, self.last_places) = (Some(anchor), places);
         self.given_by_tool = 0;
+        self.put_down_by_tool.clear();
         // The request that settles a place tells what was taken out before it.
         self.purged.clear();
     }

@@ -1,5 +1,6 @@
 //! What the model calls the skill tool with: the schema that it is told, and a reading that forgives what can be understood.
 
+use crate::wire::canonical_json;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -7,11 +8,12 @@ use serde_json::{Map, Value};
 /// The doc comments are what the model reads.
 #[derive(Clone, PartialEq, Eq, Default, Debug, JsonSchema)]
 pub(super) struct Arguments {
-    /// What to do: `invoke` loads a skill's instructions, `list` names the skills, `read_resource` reads a file that a skill brings.
+    /// What to do: `invoke` loads a skill's instructions, `list` names the skills, `read_resource` reads a file that a skill brings, `deactivate` puts
+    /// down a skill that you loaded.
     #[schemars(extend("default" = "invoke"))]
     #[schemars(default)]
     pub(super) operation: Operation,
-    /// The skill's id, for `invoke` and `read_resource`.
+    /// The skill's id; `list` alone goes without.
     #[schemars(extend("type" = "string"))]
     pub(super) name: Option<String>,
     /// For `invoke`: what the skill is to be applied to, as text.
@@ -30,6 +32,7 @@ pub(super) enum Operation {
     Invoke,
     List,
     ReadResource,
+    Deactivate,
 }
 
 impl Arguments {
@@ -67,19 +70,21 @@ impl Arguments {
 
     fn of_fields(fields: &Map<String, Value>) -> Result<Self, String> {
         let operation = match text(fields, "operation")?.as_deref() {
-            None | Some("invoke") => Operation::Invoke,
+            // Invoked is activated: some say the one, and some the other.
+            None | Some("invoke" | "activate") => Operation::Invoke,
             Some("list") => Operation::List,
             Some("read_resource") => Operation::ReadResource,
+            Some("deactivate") => Operation::Deactivate,
             Some(other) => {
                 let shown = super::shown(other);
-                return Err(format!("There is no operation {shown}; `operation` is `invoke`, `list` or `read_resource`."));
+                return Err(format!("There is no operation {shown}; `operation` is `invoke`, `list`, `read_resource` or `deactivate`."));
             }
         };
         let input = match fields.get("input") {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
-            // A skill's arguments are a text: what is structured is told as it was written.
-            Some(other) => Some(other.to_string()),
+            // A skill's arguments are a text; of what is structured the one that the next request's view of the call has too.
+            Some(other) => Some(canonical_json(other)),
         };
         Ok(Self { operation, name: text(fields, "name")?, input, path: text(fields, "path")? })
     }
@@ -118,10 +123,10 @@ mod tests {
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();
         assert_eq!(properties.keys().collect::<Vec<_>>(), ["operation", "name", "input", "path"]);
-        assert_eq!(schema["properties"]["operation"]["enum"], json!(["invoke", "list", "read_resource"]));
+        assert_eq!(schema["properties"]["operation"]["enum"], json!(["invoke", "list", "read_resource", "deactivate"]));
         assert!(properties.values().all(|property| property["type"] == "string" && property["description"].is_string()), "{schema}");
         assert_eq!(schema.get("required"), None);
-        for operation in ["invoke", "list", "read_resource"] {
+        for operation in ["invoke", "list", "read_resource", "deactivate", "activate"] {
             assert!(Arguments::read(&json!({"operation": operation})).is_ok());
         }
     }
@@ -139,6 +144,10 @@ mod tests {
         }
         assert_eq!(Arguments::read(&json!({"name": 3000})), named("3000"));
         assert_eq!(Arguments::read(&json!({"input": {"a": [1]}})).unwrap().input.as_deref(), Some(r#"{"a":[1]}"#));
+        assert_eq!(
+            Arguments::read(&json!({"input": {"b": 1, "a": {"d": 2, "c": 3}}})).unwrap().input.as_deref(),
+            Some(r#"{"a":{"c":3,"d":2},"b":1}"#)
+        );
         for nothing in [json!(null), json!({}), json!(""), json!("{}")] {
             assert_eq!(Arguments::read(&nothing), Ok(Arguments::default()));
         }

@@ -1,8 +1,9 @@
 //! The skill tool: how a model without a file tool of its own loads skills and reads what they bring.
 //!
 //! Whatever a model calls it with, the answer is a text that it can go on with: an error says what to do next. Its definition and its answers are
-//! made of one snapshot of the same registry that the prompt is made of. What it activates is recognised in the next request by the result that
-//! holds the body ([`SkillToolLayer`](crate::SkillToolLayer)), in that branch of the conversation alone.
+//! made of one snapshot of the same registry that the prompt is made of. What it activates, invokes again or puts down is recognised in the next
+//! request by the result that says it ([`SkillToolLayer`](crate::SkillToolLayer)), in that branch of the conversation alone. What the host switches by
+//! the user's word ([`SkillTool::activate`], [`SkillTool::deactivate`]) holds in all branches.
 
 mod arguments;
 mod invoked;
@@ -13,7 +14,7 @@ use crate::prompt::Session;
 use crate::text::{escape, shorten};
 use crate::wire::{ToolAnswer, ToolCalls, ToolDefinition};
 use arguments::{Arguments, Operation};
-pub(crate) use invoked::invoked_in;
+pub(crate) use invoked::{Invoked, invoked_in};
 use serde::Serialize;
 use serde_json::Value;
 use std::convert::Infallible;
@@ -61,11 +62,6 @@ impl SkillToolOptions {
             shown.for_each(|skill| description.push_str(&format!("\n{}", said::line(&skill.summary))));
         }
         Some(ToolDefinition::new(&*self.name, description, Arguments::schema()))
-    }
-    /// Whether all providers take the name.
-    pub fn has_usable_name(&self) -> bool {
-        let is_usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        self.name.len() <= 64 && self.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && self.name.chars().all(is_usable)
     }
 }
 
@@ -197,6 +193,40 @@ impl SkillTool {
         answers
     }
 
+    /// Brings a skill into force by the user's word: by its id, or by a name that one skill alone bears, one that is hidden from the model too. Its body
+    /// stands in the next request, once, and the tool doesn't give it again; where it is in force already only these arguments are new. The result is
+    /// for the user's eyes.
+    ///
+    /// ```
+    /// # use tower_prompt_layers::{Session, skill::{Skills, SkillTool, SkillToolOptions}};
+    /// let (tool, session) = (SkillTool::new(Skills::default(), SkillToolOptions::default()), Session::new());
+    /// assert!(tool.activate(&session, "rust", None).is_error, "there is no such skill");
+    /// assert!(session.active().is_empty());
+    /// ```
+    pub fn activate(&self, session: &Session, name: &str, arguments: Option<&str>) -> SkillToolResult {
+        let skills = self.registry.snapshot();
+        let Some(skill) = skills.find(name).filter(|skill| skill.summary.is_usable()) else {
+            return SkillToolResult::error(said::unknown(name, &skills));
+        };
+        session.activate(skill.summary.id.clone(), arguments);
+        SkillToolResult::said(said::will_be_in_force(&skill.summary.id))
+    }
+    /// Switches a skill off by the user's word, whoever brought it into force. What was said stays, the next request says that it no longer applies, and
+    /// the tool gives its body whole when it is invoked again.
+    pub fn deactivate(&self, session: &Session, name: &str) -> SkillToolResult {
+        let skills = self.registry.snapshot();
+        let active = session.active();
+        // One that is gone from the registry can still be in force.
+        let id = skills.find(name).map(|skill| skill.summary.id.clone()).or_else(|| SkillId::new(name).ok());
+        match id.filter(|id| active.iter().any(|skill| skill.id == *id)) {
+            Some(id) => {
+                session.deactivate(&id);
+                SkillToolResult::said(said::will_be_off(&id))
+            }
+            None => SkillToolResult::error(said::not_in_force(name, &active)),
+        }
+    }
+
     async fn result(&self, call: SkillToolCall) -> SkillToolResult {
         let skills = self.registry.snapshot();
         let options = &*self.options;
@@ -216,6 +246,7 @@ impl SkillTool {
         match (operation, path) {
             (Operation::ReadResource, Some(path)) => said::resource(skill, &path, options).await,
             (Operation::ReadResource, None) => said::without_path(skill).await,
+            (Operation::Deactivate, _) => said::deactivated(&skill.summary.id, call.session.as_ref()),
             _ => said::invoked(skill, input.as_deref(), call.session.as_ref(), options).await,
         }
     }

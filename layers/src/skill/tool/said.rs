@@ -3,7 +3,7 @@
 use super::{InvokedSkill, SkillToolOptions, SkillToolResult, shown};
 use crate::prompt::{Session, Text};
 use crate::skill::context::{new_arguments, preamble};
-use crate::skill::{ActiveSkill, Skill, SkillArguments, SkillFiles, SkillSummary, Skills, skill_block};
+use crate::skill::{ActiveSkill, Skill, SkillArguments, SkillFiles, SkillId, SkillSummary, Skills, skill_block};
 use crate::text::{Block, Edge, Limit, Room, escape, fit_around, shorten};
 
 /// Characters of a description in a line.
@@ -113,6 +113,40 @@ pub(super) async fn invoked(skill: &Skill, input: Option<&str>, session: Option<
     }
     let text = [preamble(&options.context), "\n\n".to_owned(), block, bundled].concat();
     SkillToolResult { invoked: Some(invoked), ..SkillToolResult::said(text) }
+}
+
+/// Begins the result by which the next request puts the skill down.
+fn off(id: &SkillId, told: &str) -> String {
+    Block::new("skill_off", told).attribute("id", id.as_str()).to_string()
+}
+
+pub(super) fn deactivated(id: &SkillId, session: Option<&Session>) -> SkillToolResult {
+    let shown = escape::text(id.as_str());
+    let Some(session) = session else {
+        let told =
+            format!("If you loaded the skill {shown} with this tool, it no longer applies. What the user switched on stays in force.");
+        return SkillToolResult::said(off(id, &told));
+    };
+    if session.put_down(id) {
+        return SkillToolResult::said(off(id, &format!("The skill {shown} no longer applies: leave its instructions aside.")));
+    }
+    SkillToolResult::error(format!(
+        "The skill {shown} is in force by the user's or the host's word, and stays so. Go on with it, or ask the user to switch it off."
+    ))
+}
+
+pub(super) fn will_be_in_force(id: &SkillId) -> String {
+    format!("The skill {} is in force from the next request on.", escape::text(id.as_str()))
+}
+
+pub(super) fn will_be_off(id: &SkillId) -> String {
+    format!("The skill {} is off; the next request says so.", escape::text(id.as_str()))
+}
+
+pub(super) fn not_in_force(name: &str, active: &[ActiveSkill]) -> String {
+    let ids: Vec<String> = active.iter().map(|skill| escape::text(skill.id.as_str())).collect();
+    let others = if ids.is_empty() { "No skill is.".to_owned() } else { format!("These are: {}.", ids.join(", ")) };
+    format!("The skill {} is not in force. {others}", shown(name))
 }
 
 /// The files that a skill brings, behind its body; empty where it brings none.

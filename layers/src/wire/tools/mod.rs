@@ -58,8 +58,17 @@ impl ToolDefinition {
             Format::OllamaGenerate => return None,
         })
     }
+    /// Whether all providers take the name.
+    pub fn has_usable_name(&self) -> bool {
+        let is_usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        self.name.len() <= 64 && self.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && self.name.chars().all(is_usable)
+    }
     fn plain(&self) -> Value {
         json!({"name": self.name, "description": self.description, "parameters": self.parameters})
+    }
+    /// As formats hold it that put the least around it.
+    pub(crate) fn json(&self) -> String {
+        self.plain().to_string()
     }
 }
 

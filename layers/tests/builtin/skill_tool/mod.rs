@@ -1,6 +1,6 @@
 //! The skill tool: what the model is told of it, what it answers, and that a body stands once, wherever the model has it from.
 
-use super::stage::{id, skill, skills};
+use crate::stage::{id, skill, skills};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
@@ -11,6 +11,8 @@ use tower_prompt_layers::wire::{Format, ToolAnswer, ToolCalls, Wire};
 use tower_prompt_layers::{
     ActiveSkillsLayer, Context, Event, PromptStack, Report, Round, Session, SessionEvent, Settings, SkillToolLayer, ToolOutputLayer,
 };
+
+mod in_step;
 
 const BODY: &str = "Read the first error.\nThen the others.";
 
@@ -274,7 +276,7 @@ async fn the_definition_is_one_for_all_skills_and_none_where_there_is_none() {
         ["skill"]
     );
     let parameters = &one.written(Format::Gemini).unwrap()["parameters"];
-    assert_eq!(parameters["properties"]["operation"]["enum"], json!(["invoke", "list", "read_resource"]));
+    assert_eq!(parameters["properties"]["operation"]["enum"], json!(["invoke", "list", "read_resource", "deactivate"]));
 }
 
 #[tokio::test]
@@ -302,7 +304,7 @@ async fn an_error_says_what_to_do_next() {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let word = "(operation|name|input|path|invoke|list|read_resource|rust|\\.\\./x|</skill>|.{0,6})";
+    let word = "(operation|name|input|path|invoke|list|read_resource|deactivate|activate|rust|\\.\\./x|</skill>|.{0,6})";
     let leaf =
         prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i64>().prop_map(Value::from), word.prop_map(Value::from)];
     leaf.prop_recursive(3, 24, 4, move |inner| {
