@@ -61,6 +61,7 @@ fn by_pattern(found: &SkillMatch) -> bool {
 /// How long a skill stays in force that the user's words brought into force.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ActivationLifetime {
     /// Until someone switches it off.
     #[default]
