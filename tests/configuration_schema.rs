@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
-use tower_prompt::config::{KEYS, Loader, schema};
+use tower_prompt::config::{KEYS, Loader, reference, schema};
 use tower_prompt::{Environment, Workspace};
 
 /// Compiling checks it against the schema of schemas.
@@ -37,6 +37,15 @@ fn the_file_in_the_repository_is_what_the_code_says() {
         schema(),
         "`tower-prompt config schema > docs/bcode.schema.json` writes it anew"
     );
+}
+
+#[test]
+fn so_is_the_page_for_people() {
+    let page = std::fs::read_to_string("docs/configuration.md").unwrap();
+    assert!(page == reference(), "`tower-prompt config schema --markdown > docs/configuration.md` writes it anew");
+    for key in KEYS {
+        assert_eq!(page.matches(&format!("| `{}` |", key.path)).count(), 1, "{}", key.path);
+    }
 }
 
 #[test]

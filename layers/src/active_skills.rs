@@ -5,6 +5,24 @@ use crate::skill::{self, SkillContextOptions};
 
 /// Adds the body of each skill in force, where this branch was not told of it yet: at the conversation's start in the system prompt (`Session`),
 /// later at the tail (`Step`: in tool rounds too). Bodies are read then, and not again: a skill that is invoked again gets its new arguments alone.
+///
+/// ```
+/// use serde_json::json;
+/// use tower_prompt_layers::skill::{Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
+/// use tower_prompt_layers::{ActiveSkillsLayer, Context, PromptStack, Session, Settings, wire::OpenAiChat};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
+/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let summary = SkillSummary::new("deploy".parse()?, "Deploys.", source);
+/// let skills = Skills::new([Skill::new(summary, "Deploy with care.".to_owned())], Vec::new());
+/// let stack = PromptStack::new(OpenAiChat, Settings::default().skills(skills)).with(ActiveSkillsLayer::default());
+///
+/// let session = Session::new();
+/// session.activate("deploy".parse::<SkillId>()?, None);
+/// let sent = stack.assemble(json!({"messages": [{"role": "user", "content": "Go."}]}), Context::default().session(session)).await;
+/// assert!(sent["messages"][0]["content"].as_str().unwrap().ends_with("Deploy with care.\n</skill>"));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct ActiveSkillsLayer {
     options: SkillContextOptions,

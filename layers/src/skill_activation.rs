@@ -61,6 +61,7 @@ fn by_pattern(found: &SkillMatch) -> bool {
 /// How long a skill stays in force that the user's words brought into force.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ActivationLifetime {
     /// Until someone switches it off.
     #[default]
@@ -78,6 +79,24 @@ pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 /// what follows as its arguments, and `/skill off ID` switches it off.
 ///
 /// A skill that the user dismissed is neither suggested nor brought into force by words.
+///
+/// ```
+/// use serde_json::json;
+/// use tower_prompt_layers::skill::{Skill, SkillSource, SkillSourceKind, SkillSummary, Skills};
+/// use tower_prompt_layers::{AutoActivate, Context, PromptStack, Settings, SkillActivationLayer, wire::OpenAiChat};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
+/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let mut summary = SkillSummary::new("deploy".parse()?, "Deploys.", source);
+/// summary.activation.keywords = vec!["staging".into()];
+/// let skills = Skills::new([Skill::new(summary, String::new())], Vec::new());
+/// let layer = SkillActivationLayer::new(AutoActivate::Suggest);
+/// let stack = PromptStack::new(OpenAiChat, Settings::default().skills(skills)).with(layer);
+///
+/// let sent = stack.assemble(json!({"messages": [{"role": "user", "content": "Is staging up?"}]}), Context::default()).await;
+/// assert!(sent["messages"][0]["content"].as_str().unwrap().contains("The skill deploy may fit this message"));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SkillActivationLayer {
     mode: AutoActivate,

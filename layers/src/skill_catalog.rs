@@ -11,6 +11,26 @@ pub const SKILL_CATALOG: &str = "skill_catalog";
 
 /// Adds the catalog, `Session`. Hidden, disabled and manual skills are absent; where no skill is left there is no byte of it. Later in a
 /// conversation only skills that are new or described anew are told.
+///
+/// ```
+/// use serde_json::json;
+/// use std::num::NonZeroUsize;
+/// use tower_prompt_layers::skill::{CatalogOptions, Skill, SkillSource, SkillSourceKind, SkillSummary, Skills};
+/// use tower_prompt_layers::{Context, PromptStack, Settings, SkillCatalogLayer, wire::OpenAiChat};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
+/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let summary = SkillSummary::new("deploy".parse()?, "Deploys to staging & production.", source);
+/// let skills = Skills::new([Skill::new(summary, String::new())], Vec::new());
+/// let mut options = CatalogOptions::default();
+/// options.max_bytes = NonZeroUsize::new(8192);
+/// let stack = PromptStack::new(OpenAiChat, Settings::default().skills(skills)).with(SkillCatalogLayer::new(options));
+///
+/// let sent = stack.assemble(json!({"messages": [{"role": "user", "content": "Go."}]}), Context::default()).await;
+/// let system = sent["messages"][0]["content"].as_str().unwrap();
+/// assert!(system.contains("<description>Deploys to staging &amp; production.</description>"));
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Default)]
 pub struct SkillCatalogLayer {
     options: CatalogOptions,

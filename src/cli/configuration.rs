@@ -15,7 +15,7 @@ pub(super) enum Configuration {
     /// Look for wrong values and unknown keys; exit code 1 if there is one
     Check(Check),
     /// Print the JSON Schema of bcode.toml, for editors
-    Schema,
+    Schema(Schema),
 }
 
 #[derive(Args)]
@@ -39,12 +39,20 @@ pub(super) struct Check {
     json: bool,
 }
 
+#[derive(Args)]
+pub(super) struct Schema {
+    /// The same as a page for people, every key with its default
+    #[arg(long)]
+    markdown: bool,
+}
+
 impl Configuration {
     pub(super) fn run(&self, terminal: &mut Terminal) -> Outcome {
         match self {
             Self::Show(show) => show.run(terminal),
             Self::Check(check) => check.run(terminal),
-            Self::Schema => Ok(terminal::print_exactly(&terminal::json(&config::schema())?)?),
+            Self::Schema(Schema { markdown: true }) => Ok(terminal::print_exactly(&config::reference())?),
+            Self::Schema(Schema { markdown: false }) => Ok(terminal::print_exactly(&terminal::json(&config::schema())?)?),
         }
     }
 }

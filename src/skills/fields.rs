@@ -19,6 +19,7 @@ const MAPS: [(&str, &[&str]); 3] = [
 
 /// What a skill file says of its skill.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Described {
     /// Without location and settings of the configuration.
     pub summary: SkillSummary,

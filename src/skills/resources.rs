@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A bundled file, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Resource {
     /// Where it was found.
     pub path: PathBuf,

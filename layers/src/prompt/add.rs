@@ -33,6 +33,25 @@ impl<S: Service<PromptRequest<R>>, C: Contribute, R> Service<PromptRequest<R>> f
 }
 
 /// Makes a tower layer of anything that contributes. The built-in layers are tower layers themselves.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use std::convert::Infallible;
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// use tower_prompt_layers::{AddLayer, Fragment, OpenLayer, Prompt, RenderLayer, Settings, Tier, Turn, wire::OpenAiChat};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let weather = |_: &Turn, prompt: &mut Prompt| prompt.add(Tier::Turn, || Fragment::new("weather", "It rains."));
+/// let client = ServiceBuilder::new()
+///     .layer(OpenLayer::new(OpenAiChat, &Settings::default()))
+///     .layer(AddLayer(weather))
+///     .layer(RenderLayer::new(OpenAiChat))
+///     .service(service_fn(|request: Value| async move { Ok::<_, Infallible>(request) }));
+///
+/// let sent = client.oneshot(json!({"messages": [{"role": "user", "content": "hi"}]})).await.unwrap();
+/// assert!(sent["messages"][0]["content"].as_str().unwrap().contains("It rains."));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AddLayer<C>(pub C);
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// Where text of the repository stands that is there at the conversation's start (`context.repository_text`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum RepositoryText {
     /// In the system prompt.
     #[default]

@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 /// How much the catalog tells (`skills.prompt.catalog`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CatalogMode {
     /// No catalog; skills stay usable for who knows their names.
     Off,
@@ -28,6 +29,7 @@ pub enum CatalogMode {
 /// How the catalog is written (`skills.prompt.format`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CatalogFormat {
     /// An element a skill.
     #[default]
@@ -38,6 +40,7 @@ pub enum CatalogFormat {
 
 /// How the model loads a skill: the preamble says so.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub enum LoadSkillsBy {
     /// It reads the file at the skill's location with its own file tool.
     #[default]

@@ -74,6 +74,7 @@ impl SkillActivation {
 /// What a skill needs to be there. Listed for the user; nothing is installed or set.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct SkillRequirements {
     /// `orcbot.requiredPackages`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -93,6 +94,7 @@ impl SkillRequirements {
 /// What a skill says that it needs. Hints: they grant nothing.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct SkillPermissionHints {
     /// Tools, such as `Bash(git:*)`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -112,6 +114,7 @@ impl SkillPermissionHints {
 /// What an activation asks of the host's next call to the model.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ExecutionOptions {
     /// A model; counts only where the user chose none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,6 +134,7 @@ impl ExecutionOptions {
 /// How the configuration shows a skill (`skills.overrides.ID`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SkillVisibility {
     /// As the skill says itself.
     #[default]
@@ -182,6 +186,7 @@ impl SkillResources {
 
 /// What is known of a skill without its body.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillSummary {
     /// Unique in a registry.
     pub id: SkillId,

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 /// A text without its middle.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct MiddleCut {
     /// The bytes that are left out.
     pub left_out: Range<usize>,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// A message of the caller's, without its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CallersMessage {
     /// Position in the request as it came; of a run of results the last one's. A message that holds results and words of the user's is two of these.
     pub at: usize,

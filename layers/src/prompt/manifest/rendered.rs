@@ -30,6 +30,7 @@ pub enum LimitKind {
 
 /// A limit that a fragment was held to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LimitOutcome {
     /// Whose it is.
     #[serde(default)]
@@ -91,6 +92,7 @@ impl RenderedText {
 
 /// One text of ours in the request, and the fragments that it is made of.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RenderedText {
     /// Where it stands.
     pub placement: Placement,

@@ -59,6 +59,7 @@ pub enum SkillEvidenceKind {
 
 /// One thing that matched.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillEvidence {
     /// What kind of thing.
     pub kind: SkillEvidenceKind,
@@ -72,6 +73,7 @@ pub struct SkillEvidence {
 
 /// A skill that a text speaks of.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillMatch {
     /// Which.
     pub id: SkillId,
