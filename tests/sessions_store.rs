@@ -1,5 +1,7 @@
 //! Sessions in stores: one for all who hold it, and nothing lost where several write.
 
+#[cfg(feature = "store-postgres")]
+mod postgres_place;
 #[cfg(any(feature = "store-sqlite", feature = "store-postgres"))]
 mod sessions_store {
     #[cfg(feature = "store-postgres")]

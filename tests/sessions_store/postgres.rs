@@ -1,57 +1,15 @@
-//! In a table of `PostgreSQL`: a server that `TOWER_PROMPT_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT/DATABASE`. The user must be a superuser
-//! there, for he ends connections. Without the variable these tests are left out, and say so.
+//! In a table of `PostgreSQL`.
 
 use super::shared;
+use crate::postgres_place::PostgresPlace;
 use crate::*;
-use sqlx::{Connection, PgConnection, Row};
-use std::io::Write;
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
+use sqlx::{Connection, PgConnection};
 use std::time::{Duration, UNIX_EPOCH};
 use tower_prompt::sessions::{PostgresStore, StoreError};
 
-/// A schema of its own.
-struct Place {
-    url: String,
-    schema: String,
+async fn store(place: &PostgresPlace) -> PostgresStore {
+    connect(place.url.clone()).await
 }
-
-impl Place {
-    async fn new() -> Option<Self> {
-        static LEFT_OUT: Once = Once::new();
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let Ok(server) = std::env::var("TOWER_PROMPT_TEST_POSTGRES") else {
-            // Past the harness, which keeps what a test that passes prints.
-            let said = "\nTOWER_PROMPT_TEST_POSTGRES names no server: the tests of sessions in PostgreSQL were left out\n";
-            LEFT_OUT.call_once(|| std::io::stderr().write_all(said.as_bytes()).unwrap());
-            return None;
-        };
-        let schema = format!("tower_prompt_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let behind = if server.contains('?') { '&' } else { '?' };
-        let place = Self { url: format!("{server}{behind}options[search_path]={schema}"), schema };
-        place.change(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", place.schema)).await;
-        Some(place)
-    }
-    async fn store(&self) -> PostgresStore {
-        connect(self.url.clone()).await
-    }
-    /// The database without the store.
-    async fn change(&self, statement: &str) -> Vec<String> {
-        let mut database = PgConnection::connect(&self.url).await.unwrap();
-        let rows = sqlx::raw_sql(statement).fetch_all(&mut database).await.unwrap();
-        database.close().await.unwrap();
-        rows.iter().filter_map(|row| row.try_get(0).ok()).collect()
-    }
-    /// Ends the connections of all stores here, whatever they are about.
-    async fn end_connections(&self) -> usize {
-        let ended = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()";
-        self.change(ended).await.len()
-    }
-    async fn is_over(self) {
-        self.change(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;
-    }
-}
-
 async fn connect(url: String) -> PostgresStore {
     let noon = UNIX_EPOCH + Duration::from_secs(1_782_909_015);
     PostgresStore::connect(&url).await.unwrap().clock(move || noon)
@@ -59,29 +17,29 @@ async fn connect(url: String) -> PostgresStore {
 
 #[tokio::test]
 async fn postgres_is_a_store() {
-    let Some(place) = Place::new().await else { return };
-    is_a_store(&place.store().await).await;
+    let Some(place) = PostgresPlace::new().await else { return };
+    is_a_store(&store(&place).await).await;
     place.is_over().await;
 }
 
 #[tokio::test]
 async fn requests_at_once_through_two_handles_lose_nothing_and_only_grow() {
-    let Some(place) = Place::new().await else { return };
-    let stores = [place.store().await, place.store().await];
-    shared::requests_at_once_lose_nothing_and_only_grow(stores, &place.store().await).await;
+    let Some(place) = PostgresPlace::new().await else { return };
+    let stores = [store(&place).await, store(&place).await];
+    shared::requests_at_once_lose_nothing_and_only_grow(stores, &store(&place).await).await;
     place.is_over().await;
 }
 
 #[tokio::test]
 async fn one_that_is_held_takes_over_what_another_stored() {
-    let Some(place) = Place::new().await else { return };
-    shared::one_that_is_held_takes_over_what_another_stored([place.store().await, place.store().await]).await;
+    let Some(place) = PostgresPlace::new().await else { return };
+    shared::one_that_is_held_takes_over_what_another_stored([store(&place).await, store(&place).await]).await;
     place.is_over().await;
 }
 
 #[tokio::test]
 async fn a_new_database_may_be_opened_by_several_at_once() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = PostgresPlace::new().await else { return };
     let connecting = (0..8).map(|_| tokio::spawn(connect(place.url.clone())));
     shared::several_open_at_once(connecting.collect::<Vec<_>>()).await;
     place.is_over().await;
@@ -89,17 +47,17 @@ async fn a_new_database_may_be_opened_by_several_at_once() {
 
 #[tokio::test]
 async fn an_append_that_is_given_up_leaves_the_next_to_store_it() {
-    let Some(place) = Place::new().await else { return };
-    shared::an_append_that_is_given_up_leaves_the_next_to_store_it(async || place.store().await).await;
+    let Some(place) = PostgresPlace::new().await else { return };
+    shared::an_append_that_is_given_up_leaves_the_next_to_store_it(async || store(&place).await).await;
     place.is_over().await;
 }
 
 #[tokio::test]
 async fn events_are_rows_with_number_and_time() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = PostgresPlace::new().await else { return };
     // An id is never a part of a statement, and no character of a text is lost.
     let odd = id("../a'; DROP TABLE tower_prompt_session_events; --");
-    send(&place.store().await.open(&odd).await.unwrap(), "\u{0}\u{fffd}\u{10ffff} 日本", &[user("hi")]).await;
+    send(&store(&place).await.open(&odd).await.unwrap(), "\u{0}\u{fffd}\u{10ffff} 日本", &[user("hi")]).await;
     let rows = "SELECT seq || ' ' || time || ' ' || split_part(event, chr(34), 4) FROM tower_prompt_session_events ORDER BY seq";
     let noon = "2026-07-01T12:30:15Z";
     assert_eq!(
@@ -113,15 +71,15 @@ async fn events_are_rows_with_number_and_time() {
 
 #[tokio::test]
 async fn connections_that_are_ended_lose_nothing_that_was_stored() {
-    let Some(place) = Place::new().await else { return };
+    let Some(place) = PostgresPlace::new().await else { return };
     let named = format!("{}&application_name={}", place.url, place.schema);
-    let (store, other) = (connect(named.clone()).await, place.store().await);
+    let (ended, other) = (connect(named.clone()).await, store(&place).await);
     let mut history = vec![user("u0")];
     let mut before: Vec<Value> = Vec::new();
     for turn in 1..6 {
         // Between requests: the session is opened, and stored, on connections that are none any more.
         assert!(place.end_connections().await > 0);
-        let session = store.open(&id("s")).await.unwrap();
+        let session = ended.open(&id("s")).await.unwrap();
         place.end_connections().await;
         let (sent, codes) = send(&session, &format!("fact {turn}"), &history).await;
         assert!(codes.is_empty() && sent.starts_with(&before), "{codes:?} {before:#?} {sent:#?}");
@@ -131,7 +89,7 @@ async fn connections_that_are_ended_lose_nothing_that_was_stored() {
         history.extend([says("a"), user(&format!("u{turn}"))]);
     }
     // While it waits for another that holds the table.
-    let session = store.open(&id("s")).await.unwrap();
+    let session = ended.open(&id("s")).await.unwrap();
     let mut holder = PgConnection::connect(&place.url).await.unwrap();
     let mut held = holder.begin().await.unwrap();
     sqlx::query("LOCK TABLE tower_prompt_session_events IN SHARE MODE").execute(&mut *held).await.unwrap();
@@ -150,8 +108,8 @@ async fn connections_that_are_ended_lose_nothing_that_was_stored() {
 
 #[tokio::test]
 async fn what_can_not_be_stored_is_told_and_the_request_goes_on() {
-    let Some(place) = Place::new().await else { return };
-    let session = place.store().await.open(&id("s")).await.unwrap();
+    let Some(place) = PostgresPlace::new().await else { return };
+    let session = store(&place).await.open(&id("s")).await.unwrap();
     let (before, _) = send(&session, "x", &[user("u0")]).await;
     place.change("ALTER TABLE tower_prompt_session_events RENAME TO elsewhere").await;
     let history = [user("u0"), says("a0"), user("u1")];
@@ -160,15 +118,15 @@ async fn what_can_not_be_stored_is_told_and_the_request_goes_on() {
     place.change("ALTER TABLE elsewhere RENAME TO tower_prompt_session_events").await;
     let (again, codes) = send(&session, "z", &history).await;
     assert!(codes.is_empty() && again == sent, "{codes:?} {again:#?}");
-    let fresh = place.store().await.open(&id("s")).await.unwrap();
+    let fresh = store(&place).await.open(&id("s")).await.unwrap();
     assert_eq!(send(&fresh, "other", &history).await.0, sent, "what could not be stored then is stored with the next");
     place.is_over().await;
 }
 
 #[tokio::test]
 async fn what_can_not_be_read_says_where_and_why() {
-    let Some(place) = Place::new().await else { return };
-    send(&place.store().await.open(&id("s")).await.unwrap(), "x", &[user("hi")]).await;
+    let Some(place) = PostgresPlace::new().await else { return };
+    send(&store(&place).await.open(&id("s")).await.unwrap(), "x", &[user("hi")]).await;
     for (statement, reason) in [
         ("UPDATE tower_prompt_session_events SET bytes = 1 << 30 WHERE seq = 2", "1073741824 bytes, of which at most 268435456 are read"),
         ("UPDATE tower_prompt_session_events SET bytes = 1, event = 'garbage' WHERE seq = 2", ":3: not understood"),
@@ -176,7 +134,7 @@ async fn what_can_not_be_read_says_where_and_why() {
         ("DELETE FROM tower_prompt_session_events WHERE seq > 0", ""),
     ] {
         place.change(statement).await;
-        match place.store().await.open(&id("s")).await {
+        match store(&place).await.open(&id("s")).await {
             Ok(_) => assert_eq!(reason, "", "{statement}"),
             Err(error) => {
                 let told = error.to_string();
