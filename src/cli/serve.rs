@@ -22,7 +22,7 @@ pub(super) struct Serve {
     /// Where to listen; port 0 takes a free one [default: `proxy.listen`, which is 127.0.0.1:8484 unless set]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
-    /// Where conversations that a header names are kept: sqlite:PATH, or postgres://USER@HOST/DATABASE, whose password comes from PGPASSWORD or
+    /// Where conversations that a header names are kept: `sqlite:PATH`, or `postgres://USER@HOST/DATABASE`, whose password comes from PGPASSWORD or
     /// the file of PGPASSFILE [default: `proxy.store`, and without it in memory]
     #[arg(long, value_name = "URL")]
     store: Option<String>,

@@ -41,7 +41,7 @@ impl PostgresPlace {
         let ended = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE application_name = current_schema() AND pid <> pg_backend_pid()";
         self.change(ended).await.len()
     }
-    pub(crate) async fn is_over(self) {
+    pub(crate) async fn end(self) {
         self.change(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;
     }
 }

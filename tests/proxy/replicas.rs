@@ -1,7 +1,7 @@
 //! Processes of `tower-prompt serve` behind one store: they carry a conversation together, and are killed in the midst of it.
 
 use super::program::{Server, address, serve};
-use super::world::within;
+use super::world::{Never, within};
 use crate::place::Place;
 use bytes::Bytes;
 use futures_util::stream;
@@ -14,7 +14,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::error::Error;
 use std::io::Read;
 use std::time::Duration;
@@ -46,10 +45,10 @@ async fn upstream() -> (String, mpsc::UnboundedReceiver<Seen>) {
                     let body = String::from_utf8(body.to_bytes().to_vec()).unwrap();
                     let turn = parts.headers["x-turn"].to_str().unwrap().parse().unwrap();
                     told.send(Seen { turn, body, _end: end }).map_err(|_| "the test is over")?;
-                    let begin = stream::iter([piece("data: {\"choices\":[]}\n\n")]);
+                    let begin = stream::iter([Ok::<_, Never>(piece("data: {\"choices\":[]}\n\n"))]);
                     let rest = stream::once(async {
                         let _ = ended.await;
-                        piece("data: [DONE]\n\n")
+                        Ok(piece("data: [DONE]\n\n"))
                     });
                     let answer = StreamBody::new(stream::StreamExt::chain(begin, rest));
                     Ok(Response::builder().header("content-type", "text/event-stream").body(BodyExt::boxed_unsync(answer)).unwrap())
@@ -61,8 +60,8 @@ async fn upstream() -> (String, mpsc::UnboundedReceiver<Seen>) {
     (url, seen)
 }
 
-fn piece(text: &'static str) -> Result<Frame<Bytes>, Infallible> {
-    Ok(Frame::data(Bytes::from_static(text.as_bytes())))
+fn piece(text: &'static str) -> Frame<Bytes> {
+    Frame::data(Bytes::from_static(text.as_bytes()))
 }
 
 /// One that runs.
@@ -289,13 +288,13 @@ mod postgres {
     async fn two_of_which_one_is_killed_in_each_turn_lose_nothing() {
         let Some(server) = PostgresPlace::new().await else { return };
         killed_in_each_turn(&mut World::new(|_| server.url.clone()).await, 2).await;
-        server.is_over().await;
+        server.end().await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn two_that_are_asked_at_once_send_the_same() {
         let Some(server) = PostgresPlace::new().await else { return };
         asked_at_once(&mut World::new(|_| server.url.clone()).await).await;
-        server.is_over().await;
+        server.end().await;
     }
 }

@@ -19,7 +19,7 @@ async fn connect(url: String) -> PostgresStore {
 async fn postgres_is_a_store() {
     let Some(place) = PostgresPlace::new().await else { return };
     is_a_store(&store(&place).await).await;
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -27,14 +27,14 @@ async fn requests_at_once_through_two_handles_lose_nothing_and_only_grow() {
     let Some(place) = PostgresPlace::new().await else { return };
     let stores = [store(&place).await, store(&place).await];
     shared::requests_at_once_lose_nothing_and_only_grow(stores, &store(&place).await).await;
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
 async fn one_that_is_held_takes_over_what_another_stored() {
     let Some(place) = PostgresPlace::new().await else { return };
     shared::one_that_is_held_takes_over_what_another_stored([store(&place).await, store(&place).await]).await;
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -42,14 +42,14 @@ async fn a_new_database_may_be_opened_by_several_at_once() {
     let Some(place) = PostgresPlace::new().await else { return };
     let connecting = (0..8).map(|_| tokio::spawn(connect(place.url.clone())));
     shared::several_open_at_once(connecting.collect::<Vec<_>>()).await;
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
 async fn an_append_that_is_given_up_leaves_the_next_to_store_it() {
     let Some(place) = PostgresPlace::new().await else { return };
     shared::an_append_that_is_given_up_leaves_the_next_to_store_it(async || store(&place).await).await;
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn events_are_rows_with_number_and_time() {
     );
     let total = "SELECT (SUM(octet_length(event)) - MAX(bytes))::text FROM tower_prompt_session_events";
     assert_eq!(place.change(total).await, ["0"], "the last row knows how much there is");
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn connections_that_are_ended_lose_nothing_that_was_stored() {
     let (sent, codes) = sent.await.unwrap();
     assert!(codes.is_empty() && sent.starts_with(&before), "{codes:?} {before:#?} {sent:#?}");
     assert_eq!(send(&other.open(&id("s")).await.unwrap(), "other", &history).await.0, sent);
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn what_can_not_be_stored_is_told_and_the_request_goes_on() {
     assert!(codes.is_empty() && again == sent, "{codes:?} {again:#?}");
     let fresh = store(&place).await.open(&id("s")).await.unwrap();
     assert_eq!(send(&fresh, "other", &history).await.0, sent, "what could not be stored then is stored with the next");
-    place.is_over().await;
+    place.end().await;
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn what_can_not_be_read_says_where_and_why() {
         let error = PostgresStore::connect(&url).await.unwrap_err();
         assert!(matches!(error, StoreError::Database { .. }) && !error.to_string().contains("SECRET"), "{error}");
     }
-    place.is_over().await;
+    place.end().await;
 }
 
 /// `USER@` of a URL, or nothing.

@@ -101,7 +101,7 @@ async fn what_can_not_be_read_says_where_and_why() {
         match opened {
             Ok(_) => assert_eq!(reason, "", "{statement}"),
             Err(error) => {
-                assert!(!reason.is_empty() && error.to_string().contains(reason) && error.to_string().contains("session \"s\""), "{error}")
+                assert!(!reason.is_empty() && error.to_string().contains(reason) && error.to_string().contains("session \"s\""), "{error}");
             }
         }
     }
