@@ -87,6 +87,7 @@ proxy.upstream none
 proxy.max_body_bytes = 33554432
 proxy.max_concurrent_requests = 1024
 proxy.session_header = "x-session-id"
+proxy.store none
 proxy.answer_skill_tool = false
 proxy.show_last = false
 "#;

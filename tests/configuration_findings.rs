@@ -64,6 +64,8 @@ fn findings_have_line_column_key_and_what_is_allowed() {
         ("skills.code.routing = [{ intent = 'x', avoid = 'y' }]",
             &["1:48: error[wrong-type]: `skills.code.routing.avoid` has the text \"y\"; allowed: an array of text"]),
         // Forms.
+        ("proxy.store = 'postgres://me:SECRET@db/sessions'",
+            &["1:15: error[invalid-value]: `proxy.store` has another text; allowed: `sqlite:PATH`, or `postgres://USER@HOST/DATABASE` without a password, which belongs into PGPASSWORD or the file of PGPASSFILE"]),
         ("proxy.upstream = 'api.example.com'",
             &["1:18: error[invalid-value]: `proxy.upstream` has the text \"api.example.com\"; allowed: a URL that begins with `http://` or `https://`"]),
         ("proxy.session_header = 'x y'",

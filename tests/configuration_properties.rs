@@ -20,6 +20,7 @@ fn valid(kind: &'static Kind) -> BoxedStrategy<toml::Value> {
         }
         Kind::Form(Form::Url) => "https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?(/[a-z]{0,5}){0,3}".prop_map(toml::Value::from).boxed(),
         Kind::Form(Form::HeaderName) => "[a-zA-Z0-9-]{1,20}".prop_map(toml::Value::from).boxed(),
+        Kind::Form(Form::Store) => "(sqlite:/?|postgres(ql)?://([a-z]{1,5}@)?)[a-z]{1,9}(/[a-z]{0,5})?".prop_map(toml::Value::from).boxed(),
         Kind::NonZero | Kind::OptionalNonZero => (1..=i64::from(i32::MAX)).prop_map(toml::Value::from).boxed(),
         Kind::OneOf(words) => one_of(words),
         Kind::SkillId => "[a-z]{4,9}".prop_filter("is reserved", |id| id != "active").prop_map(toml::Value::from).boxed(),

@@ -100,6 +100,12 @@ fn tables_of_others_and_patches() {
         ("[[skills.code.routing]]\nprefer = ['a']", false),
         ("[skills.overrides]\n'a/b' = 'off'", false),
         ("[skills.overrides]\noff = 'off'", false),
+        ("proxy.store = 'sqlite:///var/lib/a b.db'", true),
+        ("proxy.store = 'sqlite://'", false),
+        ("proxy.store = 'postgres://me@db:5432/x?sslmode=require'", true),
+        ("proxy.store = 'postgres://me:SECRET@db/x'", false),
+        ("proxy.store = 'postgres://me:SE/CRET@db/x'", false),
+        ("proxy.store = 'postgres://me@db/x@y'", false),
     ] {
         assert_eq!((allowed_by_the_schema(text), allowed_by_the_loader(text)), (allowed, allowed), "{text}");
     }

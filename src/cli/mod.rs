@@ -11,6 +11,8 @@ mod render;
 mod serve;
 mod session;
 mod skills;
+#[cfg(feature = "proxy")]
+mod store;
 mod terminal;
 mod workspace;
 

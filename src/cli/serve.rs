@@ -1,5 +1,6 @@
 //! `serve`: the proxy.
 
+use super::store;
 use super::terminal::{Terminal, printable};
 use super::workspace::WorkspaceOptions;
 use super::{Failure, Outcome};
@@ -21,6 +22,10 @@ pub(super) struct Serve {
     /// Where to listen; port 0 takes a free one [default: `proxy.listen`, which is 127.0.0.1:8484 unless set]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
+    /// Where conversations that a header names are kept: `sqlite:PATH`, or `postgres://USER@HOST/DATABASE`, whose password comes from PGPASSWORD or
+    /// the file of PGPASSFILE [default: `proxy.store`, and without it in memory]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// Requests at the same time [default: `proxy.max_concurrent_requests`]
     #[arg(long, value_name = "NUMBER")]
     max_concurrent_requests: Option<NonZeroUsize>,
@@ -33,6 +38,9 @@ impl Serve {
     pub(super) fn run(self, terminal: &mut Terminal) -> Outcome {
         if let Some(listen) = self.listen.as_ref().filter(|listen| !Form::Address.fits(listen)) {
             return Err(Failure::Usage(format!("--listen {listen}: an address is wanted, such as 127.0.0.1:8484")));
+        }
+        if let Some(store) = &self.store {
+            store::check(store)?;
         }
         let upstream = self.upstream.as_deref().map(|url| upstream("--upstream", url).map_err(Failure::Usage)).transpose()?;
         let assembly = self.workspace.assembly(terminal)?;
@@ -53,6 +61,10 @@ impl Serve {
             });
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::failed)?;
+        if let Some(store) = self.store.as_ref().or(settings.store.as_ref()) {
+            proxy = proxy.sessions(runtime.block_on(store::open(store))?);
+            terminal.say(&format!("Conversations that a header names are kept in {}", printable(store)));
+        }
         let served = runtime.block_on(serve(proxy, self.listen.as_deref().unwrap_or(&settings.listen), settings, terminal));
         // What ran on at a second signal is not waited for.
         runtime.shutdown_background();

@@ -67,6 +67,8 @@ pub enum Form {
     Url,
     /// The name of an HTTP header.
     HeaderName,
+    /// `sqlite:PATH`, or the URL of a database of `PostgreSQL`, without a password: it is shown.
+    Store,
 }
 
 impl Form {
@@ -86,11 +88,32 @@ impl Form {
                     !host.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
                 })
             }),
+            Self::Store => is_a_store(text),
             Self::HeaderName => {
                 !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
             }
         }
     }
+}
+
+fn is_a_store(text: &str) -> bool {
+    if text.contains(char::is_control) {
+        return false;
+    }
+    if let Some(path) = text.strip_prefix("sqlite:") {
+        return !path.trim_matches('/').trim().is_empty();
+    }
+    let url = ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    url.is_some_and(|rest| {
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let authority = place.split('/').next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+        // Of a password with a slash in it the rest stands here.
+        let is_split = rest[authority.len()..].contains('@');
+        // A name may be written with escapes.
+        let is_plain = |pair: &str| pair.split('=').next().is_some_and(|name| !name.contains(['%', '+']) && !name.contains("password"));
+        !rest.is_empty() && !rest.contains(char::is_whitespace) && !user.contains(':') && !is_split && query.split('&').all(is_plain)
+    })
 }
 
 impl Kind {
@@ -103,6 +126,9 @@ impl Kind {
             Self::Form(Form::Address) => "an address as in \"127.0.0.1:8484\"".into(),
             Self::Form(Form::Url) => "a URL that begins with `http://` or `https://`".into(),
             Self::Form(Form::HeaderName) => "the name of an HTTP header".into(),
+            Self::Form(Form::Store) => {
+                "`sqlite:PATH`, or `postgres://USER@HOST/DATABASE` without a password, which belongs into PGPASSWORD or the file of PGPASSFILE".into()
+            }
             Self::NonZero => "a whole number from 1".into(),
             Self::OptionalNonZero => "a whole number from 1; left out, there is no limit".into(),
             Self::OneOf(words) => match words {
@@ -270,6 +296,29 @@ mod tests {
             ("https://a b", false),
         ] {
             assert_eq!(Form::Url.fits(url), fits, "{url}");
+        }
+        for (store, fits) in [
+            ("sqlite:sessions.db", true),
+            ("sqlite:///var/lib/a b.db", true),
+            ("postgres://me@db:5432/sessions?sslmode=verify-full", true),
+            ("postgresql://db", true),
+            ("postgres:///x?host=/run/postgresql&options[search_path]=a", true),
+            ("postgres://me:SECRET@db/x", false),
+            ("postgres://me@there:SECRET@db/x", false),
+            ("postgres://me:SE/CRET@db/x", false),
+            ("postgres://me:SE?CRET@db/x", false),
+            ("postgres://me@db/x?a=b&password=SECRET", false),
+            ("postgres://me@db/x?p%61ssword=SECRET", false),
+            ("postgres://me@db/x?sslpassword=SECRET", false),
+            ("postgres://", false),
+            ("postgres://a b/c", false),
+            ("sqlite:", false),
+            ("sqlite://", false),
+            ("sqlite:a\0", false),
+            ("mysql://db/x", false),
+            ("", false),
+        ] {
+            assert_eq!(Form::Store.fits(store), fits, "{store}");
         }
         assert!(Form::HeaderName.fits("x-session-id") && !Form::HeaderName.fits("x session") && !Form::HeaderName.fits(""));
     }

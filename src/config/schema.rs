@@ -120,6 +120,8 @@ fn pattern(form: Form) -> &'static str {
         Form::NotBlank => r"\S",
         Form::Address => r"^(\[\S*\]|[^:\[\]/@\s]+):0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
         Form::Url => r"^https?://[^/?#\s][^\s]*$",
+        // The loader also finds a password in the query.
+        Form::Store => r"^(sqlite:/*[^/\s][^\u0000-\u001f\u007f-\u009f]*|postgres(ql)?://([^:/@?\s]*@)?[^@/?\s]*([/?][^@\s]*)?)$",
         Form::HeaderName => r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
     }
 }

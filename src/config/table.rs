@@ -123,6 +123,7 @@ pub static KEYS: &[Key] = &[
     key("proxy.max_body_bytes", NonZero, Some("33554432"), "Bytes of a request's body."),
     key("proxy.max_concurrent_requests", NonZero, Some("1024"), "Requests at the same time."),
     key("proxy.session_header", In(Form::HeaderName), Some("'x-session-id'"), "The header that names a conversation."),
+    key("proxy.store", In(Form::Store), NONE, "Where conversations that a header names are kept; without it, in memory."),
     key("proxy.answer_skill_tool", Bool, NO, "The proxy answers calls of the skill tool itself."),
     key("proxy.show_last", Bool, NO, "The proxy shows its last request."),
 ];

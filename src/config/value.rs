@@ -90,8 +90,13 @@ impl Check<'_> {
             Kind::Path => ("invalid-value", self.absolute(text)),
             _ => ("wrong-type", as_it_stands(true)),
         };
-        if checked.is_none() {
-            self.not_allowed(code, path, value, &kind.allowed());
+        match kind {
+            _ if checked.is_some() => {}
+            // It may have a password in it.
+            Kind::Form(Form::Store) => {
+                self.find(Diagnostic::error(code, format!("`{path}` has another text; allowed: {}", kind.allowed())), &value.span());
+            }
+            _ => self.not_allowed(code, path, value, &kind.allowed()),
         }
         checked.map(toml::Value::String)
     }

@@ -1,7 +1,8 @@
 //! Conversations: those that are known by their own messages, and sessions that outlast the process.
 //!
 //! A [`Session`](crate::layers::Session) is what its events make of it. [`SessionLog`] keeps the events of one in a file, a [`SessionStore`] those of
-//! many under ids: in memory ([`MemoryStore`]), in an embedded database (`SqliteStore`, feature `store-sqlite`), or where a host keeps its own data.
+//! many under ids: in memory ([`MemoryStore`]), in an embedded database (`SqliteStore`, feature `store-sqlite`), in one that replicas on several machines
+//! share (`PostgresStore`, feature `store-postgres`), or where a host keeps its own data.
 //! Whoever owns a stored session opens it before the request; what the request settles is stored before it is sent.
 //!
 //! ```
@@ -24,20 +25,22 @@
 //!
 //! [`TracedEvents`] and [`EventChannel`] are told of events as they happen: `session.on_event(TracedEvents)`. A session may have several.
 
+#[cfg(any(feature = "store-sqlite", feature = "store-postgres"))]
+mod database;
 mod error;
 mod held;
 mod log;
 mod recent;
 mod sinks;
-#[cfg(feature = "store-sqlite")]
-mod sqlite;
 mod store;
 
+#[cfg(feature = "store-postgres")]
+pub use database::PostgresStore;
+#[cfg(feature = "store-sqlite")]
+pub use database::SqliteStore;
 pub use error::StoreError;
 pub use held::OpenSessions;
 pub use log::{Message, OpenedLog, SessionLog, Speaker};
 pub use recent::RecentSessions;
 pub use sinks::{EventChannel, TracedEvents};
-#[cfg(feature = "store-sqlite")]
-pub use sqlite::SqliteStore;
 pub use store::{InvalidSessionId, MemoryStore, OpeningSession, RemovingSession, SessionId, SessionStore};

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-fn serve(place: &Place, arguments: &[&str]) -> Command {
+pub(super) fn serve(place: &Place, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tower-prompt"));
     command.arg("serve").args(arguments).current_dir(place.at("work")).env_clear().env("HOME", place.at("home"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -31,14 +31,37 @@ fn wrong_usage_says_what_is_wanted() {
         (&["--upstream", "http://a", "--listen", "8484"], 2, "such as 127.0.0.1:8484"),
         (&["--upstream", "http://a", "--max-concurrent-requests", "0"], 2, "--max-concurrent-requests"),
         (&["--upstream", "http://a", "--listen", "192.0.2.1:1"], 1, "192.0.2.1:1"),
+        (&["--upstream", "http://a", "--store", "postgres://me:SECRET@db/x"], 2, "without a password"),
+        (&["--upstream", "http://a", "--store", "sqlite:no/such/folder.db"], 1, "no/such/folder.db"),
+        (&["--upstream", "http://a", "--store", "postgres://me@127.0.0.1:1/x"], 1, "postgres"),
     ] {
         let (found, text) = failed(&place, arguments);
         assert!(found == Some(code) && text.contains(said), "{arguments:?}: {found:?} {text}");
+        assert!(!(arguments.contains(&"--store") && text.contains("SECRET")), "{text}");
     }
 }
 
 /// Ends with the test.
-struct Server(Child);
+pub(super) struct Server(pub(super) Child);
+
+impl Server {
+    /// With where it listens, and what it says behind that.
+    pub(super) async fn listening(command: &mut Command) -> (Self, String, impl BufRead + Send + use<>) {
+        let mut server = Self(command.spawn().unwrap());
+        let mut talk = BufReader::new(server.0.stderr.take().unwrap());
+        let mut line = String::new();
+        let listening = tokio::task::spawn_blocking(move || {
+            while !line.contains("Listening") {
+                line.clear();
+                assert!(talk.read_line(&mut line).unwrap() > 0, "it ended");
+            }
+            (talk, line)
+        });
+        let (talk, line) = within(listening).await.unwrap();
+        (server, line, talk)
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself.
@@ -47,24 +70,18 @@ impl Drop for Server {
     }
 }
 
+/// Out of the line that says where it listens.
+pub(super) fn address(line: &str) -> String {
+    line.strip_prefix("Listening on http://").unwrap().split(',').next().unwrap().to_owned()
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn it_says_where_it_listens_serves_logs_and_ends_at_a_signal() {
     let (place, mut upstream) = (Place::new(), Upstream::new().await);
     place.write("work/bcode.toml", format!("[proxy]\nupstream = '{}'\nlisten = '127.0.0.1:1'\n", upstream.url()));
-    let mut server = Server(serve(&place, &["--listen", "127.0.0.1:0"]).spawn().unwrap());
-    let mut talk = BufReader::new(server.0.stderr.take().unwrap());
-    let mut first = String::new();
-    let (mut talk, first) = within(tokio::task::spawn_blocking(move || {
-        while !first.contains("Listening") {
-            first.clear();
-            assert!(talk.read_line(&mut first).unwrap() > 0, "it ended");
-        }
-        (talk, first)
-    }))
-    .await
-    .unwrap();
-    let address = first.strip_prefix("Listening on http://").unwrap().split(',').next().unwrap().to_owned();
+    let (mut server, first, mut talk) = Server::listening(&mut serve(&place, &["--listen", "127.0.0.1:0"])).await;
+    let address = address(&first);
     assert!(!address.ends_with(":0") && first.trim_end().ends_with(&format!("before {}", upstream.url())), "{first}");
     let body = json!({"model": "m", "messages": [{"role": "user", "content": "SECRET"}]}).to_string();
     let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();

@@ -18,6 +18,9 @@ pub struct Proxy {
     pub max_concurrent_requests: NonZeroUsize,
     /// The header that names a conversation.
     pub session_header: String,
+    /// `sqlite:PATH` or `postgres://USER@HOST/DATABASE`, where conversations that a header names are kept; `None`: in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
     /// Whether the proxy answers calls of the skill tool itself.
     pub answer_skill_tool: bool,
     /// Whether the proxy shows its last request.

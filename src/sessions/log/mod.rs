@@ -10,7 +10,7 @@ use super::StoreError;
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::layers::{Appending, Diagnostic, JournalError, LoadingEvents, Session, SessionEvent, SessionJournal};
 use line::Content;
-#[cfg(feature = "store-sqlite")]
+#[cfg(any(feature = "store-sqlite", feature = "store-postgres"))]
 pub(super) use line::rfc3339;
 pub use line::{Message, Speaker};
 use scan::{Bounds, End};
