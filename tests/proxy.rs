@@ -11,6 +11,7 @@ mod proxy {
     mod program;
     mod sessions;
     mod shown;
+    mod skill_tool;
     mod streams;
     mod world;
 }

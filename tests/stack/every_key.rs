@@ -126,8 +126,15 @@ const ELSEWHERE: [&str; 8] = [
 ];
 
 /// Tested where the proxy is, in a build that has it.
-const OF_THE_PROXY: [&str; 6] =
-    ["proxy.listen", "proxy.upstream", "proxy.max_body_bytes", "proxy.max_concurrent_requests", "proxy.session_header", "proxy.show_last"];
+const OF_THE_PROXY: [&str; 7] = [
+    "proxy.listen",
+    "proxy.upstream",
+    "proxy.max_body_bytes",
+    "proxy.max_concurrent_requests",
+    "proxy.session_header",
+    "proxy.answer_skill_tool",
+    "proxy.show_last",
+];
 
 /// How the built-in base prompt begins.
 const BASE: &str = "You are";
