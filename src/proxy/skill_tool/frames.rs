@@ -92,7 +92,7 @@ impl Frames {
             return None;
         }
         let raw = self.rest();
-        Some(if self.framing == Framing::Lines { line(raw) } else { event(raw) })
+        Some(if self.framing == Framing::Lines { line(raw) } else { event(&raw) })
     }
 
     /// The length of the first line whose end is there, with its end.
@@ -112,7 +112,7 @@ impl Frames {
             self.line = end;
             if is_blank {
                 (self.at, self.line) = (0, 0);
-                return Some(event(self.buffer.split_to(end).freeze()));
+                return Some(event(&self.buffer.split_to(end).freeze()));
             }
         }
     }
@@ -150,8 +150,8 @@ fn line(raw: Bytes) -> Frame {
     Frame { data: String::from_utf8_lossy(&raw).trim().to_owned(), raw, name: None }
 }
 
-fn event(raw: Bytes) -> Frame {
-    let text = String::from_utf8_lossy(&raw);
+fn event(raw: &Bytes) -> Frame {
+    let text = String::from_utf8_lossy(raw);
     let (mut name, mut data) = (None, Vec::new());
     for line in text.lines() {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));

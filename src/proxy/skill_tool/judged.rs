@@ -112,7 +112,7 @@ pub(super) fn usage(format: Format, response: &Value) -> Value {
         Format::Gemini => response.get("usageMetadata").cloned().unwrap_or_default(),
         Format::Ollama | Format::OllamaGenerate => {
             let counts = COUNTS.into_iter().filter_map(|name| Some((name.to_owned(), response.get(name)?.clone())));
-            Map::from_iter(counts).into()
+            counts.collect::<Map<_, _>>().into()
         }
         _ => response.get("usage").cloned().unwrap_or_default(),
     }

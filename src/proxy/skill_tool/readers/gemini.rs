@@ -77,6 +77,6 @@ impl Reader for Reading {
     }
     fn hand_over(&self, across: &mut Across) {
         let texts = self.parts.iter().filter(|part| part.get("thought").is_none()).filter_map(|part| part.get("text"));
-        across.wants_gap = texts.filter_map(ends_open).last().unwrap_or(across.wants_gap);
+        across.wants_gap = texts.filter_map(ends_open).next_back().unwrap_or(across.wants_gap);
     }
 }

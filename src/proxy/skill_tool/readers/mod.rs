@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// What the client was sent in the rounds before this one, and what all rounds know.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Default)]
 pub(super) struct Across {
     /// The tool that is answered here.
