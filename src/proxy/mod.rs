@@ -11,6 +11,12 @@
 //! | `x-tower-prompt-compacted` | `true`: the host compacted the history, and kept its head |
 //! | `x-tower-prompt-assembled` | set by the proxy: another one passes the request on untouched |
 //!
+//! **Skills for clients that know nothing of them** (`proxy.answer_skill_tool`, `serve --tools`, [`Proxy::answer_skill_tool`]): the skill tool is offered to the
+//! model, and its calls are answered here, in at most eight rounds for a request. The client sees one answer, whole or as one stream, with its own calls
+//! in it and none of ours; what was done here is put back into its next requests, from a bounded table in memory, so that the conversation
+//! still only grows at its end. A tool of that name that the client defines is the client's, and no request is refused because of ours: where one
+//! is, the API is asked once more with the client's own.
+//!
 //! ```no_run
 //! use tower_prompt::proxy::Proxy;
 //! use tower_prompt::{Assembly, Environment, Workspace};

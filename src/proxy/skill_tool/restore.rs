@@ -136,8 +136,9 @@ fn keep_mark(callers: &Value, said: &mut [Value]) {
     let blocks = said.last_mut().and_then(|message| message.get_mut("content")?.as_array_mut());
     if let Some(last) = blocks.and_then(|blocks| blocks.last_mut())
         && !matches!(last["type"].as_str(), Some("thinking" | "redacted_thinking"))
+        && let Some(fields) = last.as_object_mut()
     {
-        last["cache_control"] = mark.clone();
+        fields.insert("cache_control".into(), mark.clone());
     }
 }
 

@@ -127,6 +127,15 @@ impl Streamed {
         if let Some(learner) = &mut self.learner {
             learner.see(bytes);
         }
+        // What is no array is one value, and passes.
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        if self.framing == Framing::Array && !self.across.is_later && self.read == 0 && first.is_some_and(|first| *first != b'[') {
+            if let State::Reading(body) = std::mem::replace(&mut self.state, State::Over) {
+                self.state = State::Passing(body);
+            }
+            self.out.push_back(bytes.clone());
+            return Ok(());
+        }
         self.frames.push(bytes);
         while let Some(frame) = self.frames.next() {
             self.frame(frame);

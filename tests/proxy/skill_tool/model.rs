@@ -250,7 +250,7 @@ fn halves(text: &str) -> [&str; 2] {
 
 fn chat_events(events: &mut Vec<Value>, items: &[Value], has_calls: bool, round: usize) {
     let mut chunk = |delta: Value, finish: Value| {
-        events.push(json!({"id": format!("chat_{round}"), "object": "chat.completion.chunk", "created": round, "model": "m",
+        events.push(json!({"id": format!("chat_{round}"), "object": "chat.completion.chunk", "created": 1000 + round, "model": "m",
             "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}));
     };
     chunk(json!({"role": "assistant", "content": ""}), Value::Null);
@@ -269,8 +269,10 @@ fn chat_events(events: &mut Vec<Value>, items: &[Value], has_calls: bool, round:
         index += 1;
     }
     chunk(json!({}), (if has_calls { "tool_calls" } else { "stop" }).into());
-    events.push(json!({"id": format!("chat_{round}"), "object": "chat.completion.chunk", "created": round, "model": "m", "choices": [],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 1}}));
+    events.push(
+        json!({"id": format!("chat_{round}"), "object": "chat.completion.chunk", "created": 1000 + round, "model": "m", "choices": [],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 1}}),
+    );
 }
 
 fn responses_events(events: &mut Vec<Value>, items: &[Value], round: usize) {

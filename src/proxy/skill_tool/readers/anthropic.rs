@@ -63,8 +63,10 @@ impl Reading {
             let value = event["content_block"].take();
             let is_ours = judged::is_call_of(Format::Anthropic, &value, &across.tool);
             event["content_block"] = value.clone();
-            let shown = (!is_ours).then_some(across.shown);
-            across.shown += u64::from(!is_ours);
+            across.has_held |= is_ours;
+            let shown = (!is_ours).then(|| across.show(index));
+            // What is no block takes no pieces.
+            let value = if value.is_object() { value } else { json!({}) };
             self.blocks.insert(index, Block { value, json: String::new(), shown });
         } else if let (Some(block), Some(delta)) = (self.blocks.get_mut(&index), event.get("delta")) {
             block.grow(delta);

@@ -24,9 +24,11 @@ pub(super) struct Across {
     /// What the rounds before cost.
     pub(super) spent: Value,
     /// What the client knows the answer by: fields of its first event.
-    head: Option<Map<String, Value>>,
+    head: Map<String, Value>,
     /// Blocks or items that the client was sent.
     shown: u64,
+    /// Something was held back.
+    has_held: bool,
     /// Items of the rounds before.
     items: Vec<Value>,
     /// Of the next event.
@@ -50,21 +52,28 @@ impl Across {
         text.insert_str(0, "\n\n");
         true
     }
+    /// In the first round nothing is changed; what it said last and isn't empty is what the client knows.
     fn keep_head(&mut self, event: &mut Value, fields: &[&str]) -> bool {
         let Some(event) = event.as_object_mut() else { return false };
-        let of_first = |event: &Map<String, Value>| {
-            let known = fields.iter().filter_map(|name| Some(((*name).to_owned(), event.get(*name)?.clone())));
-            known.collect::<Map<_, _>>()
-        };
-        let head = self.head.get_or_insert_with(|| of_first(event));
+        if !self.is_later {
+            let said = fields.iter().filter_map(|name| Some(((*name).to_owned(), event.get(*name)?.clone())));
+            self.head.extend(said.filter(|(_, value)| !(value.is_null() || *value == "" || *value == 0)));
+            return false;
+        }
         let mut changed = false;
-        for (name, value) in head {
+        for (name, value) in &self.head {
             if let Some(found) = event.get_mut(name).filter(|found| *found != value) {
                 value.clone_into(found);
                 changed = true;
             }
         }
         changed
+    }
+    /// By which index the client knows a block or an item: by its own, as long as nothing was held back.
+    fn show(&mut self, index: u64) -> u64 {
+        let shown = if self.is_later || self.has_held { self.shown } else { index };
+        self.shown = shown.saturating_add(1);
+        shown
     }
 }
 
@@ -125,4 +134,63 @@ fn grow(whole: &mut Map<String, Value>, piece: &Map<String, Value>) {
 
 fn ends_open(text: &Value) -> Option<bool> {
     text.as_str().filter(|text| !text.is_empty()).map(|text| !text.ends_with(char::is_whitespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_odd_and_none_of_ours_passes_as_it_came() {
+        for (format, events) in [
+            // An empty head, indexes that begin anywhere, calls numbered alike.
+            (
+                Format::OpenAiChat,
+                vec![
+                    json!({"id": "", "model": "", "created": 0, "choices": [], "prompt_filter_results": []}),
+                    json!({"id": "a", "model": "m", "created": 7, "choices": [{"index": 0, "delta": {"role": "assistant", "content": null}}]}),
+                    json!({"id": "b", "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [
+                        {"index": 3, "id": "1", "function": {"name": "ls", "arguments": "{}"}}]}}]}),
+                    json!({"id": "b", "choices": [{"index": 0, "delta": {"tool_calls": [
+                        {"index": 3, "id": "2", "function": {"name": "ls", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}]}),
+                ],
+            ),
+            (
+                Format::Anthropic,
+                vec![
+                    json!({"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": ""}}),
+                    json!({"type": "content_block_stop", "index": 2}),
+                    json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
+                ],
+            ),
+            (
+                Format::OpenAiResponses,
+                vec![
+                    json!({"type": "response.created", "sequence_number": 0, "response": {"id": "r"}}),
+                    json!({"type": "response.output_item.added", "sequence_number": 0, "output_index": 4, "item": {"type": "message"}}),
+                    json!({"type": "response.completed", "sequence_number": 9, "response": {"id": "r", "output": []}}),
+                ],
+            ),
+        ] {
+            let (mut reader, mut across) = (reader(format), Across::new("skill"));
+            for event in events {
+                assert_eq!(reader.event(&mut event.clone(), &mut across), Fate::Passes, "{format}: {event}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_whose_name_comes_late_waits_for_it() {
+        let delta = |piece: Value| json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]});
+        for (name, is_ours) in [("skill", true), ("ls", false)] {
+            let (mut reader, mut across) = (reader(Format::OpenAiChat), Across::new("skill"));
+            let mut first = delta(json!({"index": 0, "id": "1", "type": "function", "function": {"arguments": ""}}));
+            assert_eq!(reader.event(&mut first, &mut across), Fate::Held);
+            let mut second = delta(json!({"index": 0, "function": {"name": name, "arguments": "{}"}}));
+            assert_eq!(reader.event(&mut second, &mut across), if is_ours { Fate::Held } else { Fate::Changed });
+            let call = json!({"index": 0, "id": "1", "type": "function", "function": {"name": name, "arguments": "{}"}});
+            assert_eq!(second == delta(call), !is_ours, "{second}");
+        }
+    }
 }

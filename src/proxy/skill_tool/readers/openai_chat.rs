@@ -32,7 +32,7 @@ enum Whose {
 
 impl Reading {
     /// What of these pieces of calls the client is sent.
-    fn calls(&mut self, pieces: Vec<Value>, across: &Across, changed: &mut bool) -> Vec<Value> {
+    fn calls(&mut self, pieces: Vec<Value>, across: &mut Across, changed: &mut bool) -> Vec<Value> {
         let mut sent = Vec::new();
         for (nth, piece) in pieces.into_iter().enumerate() {
             let Value::Object(mut piece) = piece else { continue };
@@ -46,18 +46,24 @@ impl Reading {
                 self.calls.len() - 1
             });
             let call = &mut self.calls[at];
+            let is_first = call.value.is_empty();
             merge(&mut call.value, &piece);
             let name = ["function", "custom"].iter().find_map(|kind| call.value.get(*kind)?.get("name")?.as_str());
             match (&call.whose, name.unwrap_or_default()) {
                 (Whose::Ours, _) | (Whose::Unknown, "") => *changed = true,
-                (Whose::Unknown, name) if *name == *across.tool => (call.whose, *changed) = (Whose::Ours, true),
+                (Whose::Unknown, name) if *name == *across.tool => {
+                    call.whose = Whose::Ours;
+                    (across.has_held, *changed) = (true, true);
+                }
                 (Whose::Unknown, _) => {
-                    call.whose = Whose::Theirs(self.shown);
+                    // By its own, as long as nothing was held back.
+                    let shown = if across.is_later || across.has_held { self.shown } else { index };
+                    call.whose = Whose::Theirs(shown);
                     // All of it that was held back.
                     piece.clone_from(&call.value);
-                    *changed |= index != self.shown;
-                    piece.insert("index".into(), self.shown.into());
-                    self.shown += 1;
+                    *changed |= index != shown || !is_first;
+                    piece.insert("index".into(), shown.into());
+                    self.shown = shown.saturating_add(1);
                     sent.push(piece.into());
                 }
                 (Whose::Theirs(known), _) => {

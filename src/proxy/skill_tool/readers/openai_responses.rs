@@ -31,8 +31,8 @@ impl Reading {
             let value = &event["item"];
             let item = self.items.entry(index).or_insert_with(|| {
                 let is_ours = judged::is_call_of(Format::OpenAiResponses, value, &across.tool);
-                across.shown += u64::from(!is_ours);
-                Item { value: None, shown: (!is_ours).then(|| across.shown - 1) }
+                across.has_held |= is_ours;
+                Item { value: None, shown: (!is_ours).then(|| across.show(index)) }
             });
             if is_done {
                 item.value = Some(value.clone());
@@ -60,7 +60,7 @@ impl Reading {
         if !across.is_later && !has_ours {
             return Fate::Passes;
         }
-        let response = &mut event["response"];
+        let Some(response) = event.get_mut("response").filter(|response| response.is_object()) else { return Fate::Passes };
         let is_others = |item: &Value| !judged::is_call_of(Format::OpenAiResponses, item, &across.tool);
         let output = across.items.iter().cloned().chain(self.output().into_iter().filter(is_others));
         response["output"] = output.collect();
@@ -83,12 +83,13 @@ impl Reader for Reading {
             _ => self.item(event, across),
         };
         let Some(sequence) = event.get_mut("sequence_number").filter(|_| fate != Fate::Held) else { return fate };
-        if !across.is_later && across.sequence == 0 {
-            across.sequence = sequence.as_u64().unwrap_or_default();
+        if !across.is_later && !across.has_held {
+            across.sequence = sequence.as_u64().unwrap_or_default().saturating_add(1);
+            return fate;
         }
         let is_moved = sequence.as_u64() != Some(across.sequence);
         *sequence = across.sequence.into();
-        across.sequence += 1;
+        across.sequence = across.sequence.saturating_add(1);
         if is_moved { Fate::Changed } else { fate }
     }
     fn response(&self) -> Value {
