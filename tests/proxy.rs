@@ -13,5 +13,6 @@ mod proxy {
     mod shown;
     mod skill_tool;
     mod streams;
+    mod tls;
     mod world;
 }

@@ -38,12 +38,49 @@ fn wrong_usage_says_what_is_wanted() {
 }
 
 /// Ends with the test.
-struct Server(Child);
+pub(super) struct Server(Child);
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Such a server, and where it listens.
+pub(super) async fn started(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> (Server, String) {
+    let mut server = Server(serve(place, arguments).envs(variables.iter().copied()).spawn().unwrap());
+    let talk = BufReader::new(server.0.stderr.take().unwrap());
+    let (said, is_said) = tokio::sync::oneshot::channel();
+    // Read to its end, so that it can always write.
+    std::thread::spawn(move || {
+        let mut lines = talk.lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.strip_prefix("Listening on http://")?.split(',').next()?.to_owned()));
+        // The test may be over.
+        let _ = said.send(address);
+        lines.for_each(drop);
+    });
+    let address = within(is_said).await.unwrap().expect("it listens");
+    (server, address)
+}
+
+#[tokio::test]
+async fn tools_offers_and_answers_the_skill_tool() {
+    let (place, mut upstream) = (Place::new(), Upstream::new().await);
+    place.skill("frobnicate", "Frobnicates.", "Turn it.");
+    for (arguments, is_offered) in [(&["--tools"][..], true), (&[], false)] {
+        let url = upstream.url();
+        let arguments = [&["--upstream", &url, "--listen", "127.0.0.1:0"], arguments].concat();
+        let (_server, address) = started(&place, &arguments, &[]).await;
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).to_string();
+        let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let sent: serde_json::Value = serde_json::from_slice(&upstream.seen().await.body).unwrap();
+        assert_eq!(sent["tools"][0]["function"]["name"] == "skill", is_offered, "{arguments:?}");
     }
 }
 
