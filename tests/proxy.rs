@@ -16,6 +16,8 @@ mod proxy {
     mod replicas;
     mod sessions;
     mod shown;
+    mod skill_tool;
     mod streams;
+    mod tls;
     mod world;
 }

@@ -29,6 +29,9 @@ pub(super) struct Serve {
     /// Requests at the same time [default: `proxy.max_concurrent_requests`]
     #[arg(long, value_name = "NUMBER")]
     max_concurrent_requests: Option<NonZeroUsize>,
+    /// Offer the skill tool to models and answer it here, so that clients which know nothing of skills have them [default: `proxy.answer_skill_tool`]
+    #[arg(long)]
+    tools: bool,
     /// Don't say on stderr what was asked for; never is a prompt or a key said
     #[arg(short, long)]
     quiet: bool,
@@ -53,6 +56,9 @@ impl Serve {
         let mut proxy = Proxy::new(&assembly, upstream);
         if let Some(most) = self.max_concurrent_requests {
             proxy = proxy.limits(|limits| limits.concurrent_requests = most.get());
+        }
+        if self.tools && !settings.answer_skill_tool {
+            proxy = proxy.answer_skill_tool(&assembly);
         }
         if !self.quiet {
             // In one write a line, so that lines of two requests don't mix. Where talk can't be written there is no one to tell.

@@ -71,8 +71,7 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<
 const MOST_TOLD: usize = 100;
 
 /// Keys, or the tables that they stand in, and whether this build acts on them.
-const ACTED_ON: [(&str, bool); 3] =
-    [("proxy", cfg!(feature = "proxy")), ("proxy.answer_skill_tool", false), ("skills.code", cfg!(feature = "tools"))];
+const ACTED_ON: [(&str, bool); 2] = [("proxy", cfg!(feature = "proxy")), ("skills.code", cfg!(feature = "tools"))];
 
 /// A warning for each such key that is not at its default.
 pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {

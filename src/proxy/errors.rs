@@ -62,7 +62,7 @@ impl Refusal {
     fn is_the_clients(self) -> bool {
         self.status().is_client_error()
     }
-    fn body(self, dialect: Dialect) -> Value {
+    pub(super) fn body(self, dialect: Dialect) -> Value {
         let (message, code) = (self.message(), self.code());
         match dialect {
             Dialect::OpenAi => {

@@ -1,21 +1,23 @@
 //! A request on its way to the upstream, and the answer on its way back.
 
 use super::answer::Passing;
-use super::assemble::Judged;
+use super::assemble::{Given, Judged};
 use super::body::{self, NotPlain};
 use super::errors::Refusal;
 use super::learn::Learner;
 use super::log::{Handling, Passage};
 use super::routes::{Dialect, Route};
 use super::serve::is_for_another_host;
+use super::skill_tool::{Scope, Turn};
 use super::{Shared, headers};
 use crate::layers::{Context, Purpose, Report, Session};
 use axum::body::Body;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use http_body::Body as _;
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
@@ -33,17 +35,19 @@ struct Sent {
     known: Option<Known>,
     /// Another proxy is to leave it alone.
     is_marked: bool,
+    /// The skill tool is answered here.
+    turn: Option<Box<Turn>>,
 }
 
 impl Sent {
     fn untouched(body: impl Into<Body>, why: impl Into<Cow<'static, str>>) -> Self {
-        Self { body: body.into(), handling: Handling::Untouched(why.into()), known: None, is_marked: false }
+        Self { body: body.into(), handling: Handling::Untouched(why.into()), known: None, is_marked: false, turn: None }
     }
 }
 
 impl Shared {
     /// The answer to a request: the upstream's, or why there is none.
-    pub(super) async fn forward(&self, request: Request<Body>) -> Response<Body> {
+    pub(super) async fn forward(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let dialect = Dialect::of(&self.upstream.path(parts.uri.path()));
         let mut passage = Passage::new(parts.method.clone(), parts.uri.path().to_owned(), &self.metrics, self.observer.clone());
@@ -63,11 +67,11 @@ impl Shared {
     }
 
     async fn carry(
-        &self,
+        self: &Arc<Self>,
         mut parts: Parts,
         body: Body,
         passage: &mut Passage,
-    ) -> Result<(Response<hyper::body::Incoming>, Option<Learner>, OwnedSemaphorePermit), Refusal> {
+    ) -> Result<(Response<Body>, Option<Learner>, OwnedSemaphorePermit), Refusal> {
         if is_for_another_host(&parts) {
             return Err(Refusal::OtherHost);
         }
@@ -75,37 +79,52 @@ impl Shared {
         let permit = self.running.clone().try_acquire_owned().map_err(|_| Refusal::TooMany)?;
         let uri = self.upstream.uri(parts.uri.path_and_query().map_or("/", |path| path.as_str())).map_err(|_| Refusal::BadPath)?;
         let sent = match Route::of(&parts.method, uri.path()) {
-            None => Sent { body, handling: Handling::Passed, known: None, is_marked: false },
+            None => Sent { body, handling: Handling::Passed, known: None, is_marked: false, turn: None },
             Some(route) => self.conversation(route, &mut parts, body).await?,
         };
         if let Handling::Untouched(why) = &sent.handling {
             tracing::debug!("{} is sent on untouched: {why}", parts.uri.path());
         }
         passage.handling(sent.handling);
-        let method = parts.method.clone();
         headers::for_upstream(&mut parts.headers);
         if sent.is_marked {
             parts.headers.insert(headers::ASSEMBLED, HeaderValue::from_static("1"));
         }
+        let turn = sent.turn.map(|mut turn| {
+            // Read along.
+            parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            turn.sent_to((parts.method.clone(), uri.clone(), parts.headers.clone()));
+            turn
+        });
         let mut request = Request::new(sent.body);
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (parts.method, uri, parts.headers);
-        let answer = match timeout(self.limits.answer_time, self.client.request(request)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => {
-                tracing::warn!("the upstream can't be reached: {}", with_causes(&error));
-                return Err(Refusal::Unreachable);
-            }
-            Err(_) => return Err(Refusal::Late),
-        };
+        let answer = self.ask(request).await?;
         let learner = sent.known.and_then(|known| {
             Learner::of(known.route.format, &known.report, &self.metrics, answer.status(), answer.headers())
                 .filter(|_| known.route.purpose == Purpose::Converse)
         });
-        Ok((for_client(answer, &method), learner, permit))
+        let (answer, learner) = match (turn, &self.answering) {
+            (Some(turn), Some(answering)) => self.answered(answering, turn, answer, learner).await?,
+            _ => (answer, learner),
+        };
+        Ok((answer, learner, permit))
+    }
+
+    /// The upstream's answer, without what belongs to its connection.
+    pub(super) async fn ask(&self, request: Request<Body>) -> Result<Response<Body>, Refusal> {
+        let is_head = *request.method() == http::Method::HEAD;
+        match timeout(self.limits.answer_time, self.client.request(request)).await {
+            Ok(Ok(answer)) => Ok(for_client(answer, is_head)),
+            Ok(Err(error)) => {
+                tracing::warn!("the upstream can't be reached: {}", with_causes(&error));
+                Err(Refusal::Unreachable)
+            }
+            Err(_) => Err(Refusal::Late),
+        }
     }
 
     /// The body of a request on a conversation's path.
-    async fn conversation(&self, mut route: Route, parts: &mut Parts, body: Body) -> Result<Sent, Refusal> {
+    async fn conversation(self: &Arc<Self>, mut route: Route, parts: &mut Parts, body: Body) -> Result<Sent, Refusal> {
         if parts.headers.contains_key(headers::ASSEMBLED) {
             return Ok(Sent::untouched(body, "another proxy assembled it"));
         }
@@ -134,17 +153,21 @@ impl Shared {
             Err(NotPlain::TooLarge) => return Err(Refusal::TooLarge(max)),
             Err(NotPlain::Unknown) => return Ok(Sent::untouched(raw, "its content coding is unknown, or its bytes are not in it")),
         };
-        let context = self.context(route.purpose, parts).await;
-        match self.stacks.assembled_or_untouched(route.format, &plain, context).await {
+        let named = self.session_named(parts).map(HeaderValue::as_bytes);
+        let given = Given {
+            route,
+            path: parts.uri.path().to_owned(),
+            plain,
+            scope: Scope::new(&headers::scope(&parts.headers, parts.uri.query()), named),
+            session: named.map(|named| String::from_utf8_lossy(named).into_owned()),
+            context: self.context(route.purpose, parts).await,
+        };
+        match self.assembled_or_untouched(given).await {
             Judged::Untouched(why) => Ok(Sent::untouched(raw, why)),
             Judged::Assembled(assembled) => {
                 parts.headers.remove(CONTENT_ENCODING);
-                if let (Some(last), Some(manifest)) = (&self.last, assembled.report.manifest()) {
-                    let session = self.session_named(parts).map(|named| String::from_utf8_lossy(named.as_bytes()).into_owned());
-                    last.keep(session, manifest, assembled.value, assembled.body.len());
-                }
                 let known = Some(Known { route, report: assembled.report });
-                Ok(Sent { body: assembled.body.into(), handling: Handling::Assembled, known, is_marked: true })
+                Ok(Sent { body: assembled.body.into(), handling: Handling::Assembled, known, is_marked: true, turn: assembled.turn })
             }
         }
     }
@@ -180,16 +203,16 @@ impl Shared {
 const STORE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The upstream's answer without what belongs to its connection.
-fn for_client(mut answer: Response<hyper::body::Incoming>, method: &Method) -> Response<hyper::body::Incoming> {
+fn for_client(mut answer: Response<hyper::body::Incoming>, is_head: bool) -> Response<Body> {
     let is_exact = answer.body().size_hint().exact().is_some();
     let headers = answer.headers_mut();
     headers::drop_hop_by_hop(headers);
     // A length beside chunks is none.
-    if !is_exact && *method != Method::HEAD {
+    if !is_exact && !is_head {
         headers.remove(CONTENT_LENGTH);
     }
     *answer.version_mut() = http::Version::HTTP_11;
-    answer
+    answer.map(Body::new)
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

@@ -11,6 +11,12 @@
 //! | `x-tower-prompt-compacted` | `true`: the host compacted the history, and kept its head |
 //! | `x-tower-prompt-assembled` | set by the proxy: another one passes the request on untouched |
 //!
+//! **Skills for clients that know nothing of them** (`proxy.answer_skill_tool`, `serve --tools`, [`Proxy::answer_skill_tool`]): the skill tool is offered to the
+//! model, and its calls are answered here, in at most eight rounds for a request. The client sees one answer, whole or as one stream, with its own calls
+//! in it and none of ours; what was done here is put back into its next requests, from a bounded table in memory, so that the conversation
+//! still only grows at its end. A tool of that name that the client defines is the client's, and no request is refused because of ours: where one
+//! is, the API is asked once more with the client's own.
+//!
 //! ```no_run
 //! use tower_prompt::proxy::Proxy;
 //! use tower_prompt::{Assembly, Environment, Workspace};
@@ -38,6 +44,7 @@ mod lossless;
 mod named;
 mod routes;
 mod serve;
+mod skill_tool;
 mod upstream;
 
 pub use log::{Access, Handling};
@@ -55,7 +62,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use last::Last;
 use log::{Metrics, Observer};
 use named::NamedSessions;
+use skill_tool::Answering;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -97,6 +106,10 @@ struct Shared {
     running: Arc<Semaphore>,
     sessions: Arc<dyn SessionStore>,
     session_header: Option<HeaderName>,
+    /// The skill tool is answered here.
+    answering: Option<Arc<Answering>>,
+    /// So many large bodies are read at a time.
+    large: Arc<Semaphore>,
     /// Where requests are shown.
     last: Option<Arc<Last>>,
     metrics: Arc<Metrics>,
@@ -116,7 +129,7 @@ impl Proxy {
             connect_time: Duration::from_secs(10),
             answer_time: Duration::from_secs(30 * 60),
         };
-        Self(Arc::new(Shared {
+        let proxy = Self(Arc::new(Shared {
             stacks: Stacks::of(assembly),
             upstream,
             client: client(&limits),
@@ -125,10 +138,22 @@ impl Proxy {
             sessions: Arc::new(NamedSessions::new(NAMED_SESSIONS)),
             // Checked when the configuration was read.
             session_header: settings.session_header.parse().ok(),
+            answering: None,
+            large: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))),
             last: settings.show_last.then(Arc::default),
             metrics: Arc::default(),
             observer: None,
-        }))
+        }));
+        if settings.answer_skill_tool { proxy.answer_skill_tool(assembly) } else { proxy }
+    }
+    /// Offers the skill tool with the skills of this assembly and answers it here, whatever `proxy.answer_skill_tool` says: so a client that knows nothing
+    /// of skills has them. A client that defines a tool of that name itself answers it itself.
+    pub fn answer_skill_tool(self, assembly: &Assembly) -> Self {
+        let assembly = assembly.clone().answer_skill_tool();
+        self.with(|shared| {
+            shared.stacks = Stacks::of(&assembly);
+            shared.answering = Some(Arc::new(Answering::new(assembly.skill_tool())));
+        })
     }
     /// Within other limits.
     pub fn limits(self, change: impl FnOnce(&mut Limits)) -> Self {

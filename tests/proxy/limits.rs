@@ -124,3 +124,18 @@ async fn a_client_that_is_slow_is_not_waited_for() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
     assert!(upstream.has_seen_nothing());
 }
+
+#[tokio::test]
+async fn a_large_conversation_is_assembled_like_a_small_one_while_others_are_served() {
+    let (world, mut upstream) = (World::new(), Upstream::new().await);
+    let proxy = world.proxy("", &upstream.url()).await;
+    let text = "Look at this. ".repeat(100_000);
+    let (large, small) = tokio::join!(proxy.post("/api/chat", body(&text)), proxy.post("/api/chat", body("hi")));
+    assert_eq!((large.status.as_u16(), small.status.as_u16()), (200, 200));
+    let (one, two) = (upstream.seen().await.body, upstream.seen().await.body);
+    let (small, large) = if one.len() < two.len() { (one, two) } else { (two, one) };
+    let read = |body: &[u8]| serde_json::from_slice::<serde_json::Value>(body).unwrap();
+    let (small, large) = (read(&small).to_string(), read(&large).to_string());
+    assert_eq!(small.replace("\"content\":\"hi", "\"content\":\""), large.replace(&text, ""));
+    assert!(small.contains("<context"));
+}

@@ -75,6 +75,34 @@ pub(super) fn address(line: &str) -> String {
     line.strip_prefix("Listening on http://").unwrap().split(',').next().unwrap().to_owned()
 }
 
+/// Such a server, and where it listens.
+pub(super) async fn started(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> (Server, String) {
+    let (server, line, talk) = Server::listening(serve(place, arguments).envs(variables.iter().copied())).await;
+    // Read to its end, so that it can always write.
+    std::thread::spawn(move || talk.lines().map_while(Result::ok).for_each(drop));
+    (server, address(&line))
+}
+
+#[tokio::test]
+async fn tools_offers_and_answers_the_skill_tool() {
+    let (place, mut upstream) = (Place::new(), Upstream::new().await);
+    place.skill("frobnicate", "Frobnicates.", "Turn it.");
+    for (arguments, is_offered) in [(&["--tools"][..], true), (&[], false)] {
+        let url = upstream.url();
+        let arguments = [&["--upstream", &url, "--listen", "127.0.0.1:0"], arguments].concat();
+        let (_server, address) = started(&place, &arguments, &[]).await;
+        let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).to_string();
+        let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let sent: serde_json::Value = serde_json::from_slice(&upstream.seen().await.body).unwrap();
+        assert_eq!(sent["tools"][0]["function"]["name"] == "skill", is_offered, "{arguments:?}");
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn it_says_where_it_listens_serves_logs_and_ends_at_a_signal() {

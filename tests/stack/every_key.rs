@@ -126,13 +126,14 @@ const ELSEWHERE: [&str; 8] = [
 ];
 
 /// Tested where the proxy is, in a build that has it.
-const OF_THE_PROXY: [&str; 7] = [
+const OF_THE_PROXY: [&str; 8] = [
     "proxy.listen",
     "proxy.upstream",
     "proxy.max_body_bytes",
     "proxy.max_concurrent_requests",
     "proxy.session_header",
     "proxy.store",
+    "proxy.answer_skill_tool",
     "proxy.show_last",
 ];
 

@@ -48,6 +48,10 @@ impl<R> PromptRequest<R> {
             layer.contribute(&self.turn, &mut self.prompt);
         }
     }
+    /// The conversation that it is of, by name or as it was recognised: for a host that answers what the model calls.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
     /// Settled, once nothing of it is late any more.
     pub(super) fn settle(self, entries: Vec<Entry>) -> Settled<R> {
         let Self { turn, request, session, opened, settings, .. } = self;
