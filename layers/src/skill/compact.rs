@@ -14,7 +14,7 @@ use std::ops::{Deref, DerefMut};
 /// let mut hints = Seldom::<SkillPermissionHints>::default();
 /// assert!(hints.tools.is_empty());
 /// hints.tools.push("Read".to_owned());
-/// assert_eq!(hints, SkillPermissionHints { tools: vec!["Read".to_owned()], ..Default::default() });
+/// assert_eq!(hints.tools, ["Read"]);
 /// ```
 #[derive(Clone)]
 pub struct Seldom<T>(Option<Box<T>>);

@@ -102,7 +102,8 @@ pub enum SkillAction<'a> {
 /// ```
 /// use tower_prompt_layers::skill::{HintEvaluator, SkillAction, SkillPermissionHints, Suggestion};
 ///
-/// let hints = SkillPermissionHints { tools: vec!["Bash(git:*)".to_owned()], ..Default::default() };
+/// let mut hints = SkillPermissionHints::default();
+/// hints.tools.push("Bash(git:*)".to_owned());
 /// let advise = |command| HintEvaluator::default().advise(&hints, SkillAction::Tool { name: "Bash", input: command }).suggestion;
 /// assert_eq!(advise("git status"), Suggestion::Allow);
 /// assert_eq!(advise("gitx status"), Suggestion::Ask);

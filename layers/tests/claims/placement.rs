@@ -3,7 +3,9 @@
 use crate::common::*;
 use serde_json::{Value, json};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{ContentHash, Context, Manifest, PromptStack, Report, Round, Session, Settings, TextPlacement};
+use tower_prompt_layers::{
+    ContentHash, Context, Fragment, Manifest, Prompt, PromptStack, Report, Round, Session, Settings, TextPlacement, Tier, Turn,
+};
 
 struct Placed {
     stack: PromptStack<Format>,
@@ -112,4 +114,24 @@ async fn in_front_in_every_format() {
     chat.world.is("clock", "1");
     let (sent, _) = chat.send(json!({"cachedContent": "c", "contents": [{"role": "user", "parts": [{"text": "one"}]}]})).await;
     assert_eq!(sent["contents"][0]["parts"][1]["text"], ours("1"));
+}
+
+#[tokio::test]
+async fn of_latest_what_the_first_message_was_told_by_a_faster_request_is_not_said_again_in_its_turn() {
+    let settings = Settings::default().placement(TextPlacement::Latest);
+    let slow = |turn: &Turn, prompt: &mut Prompt| {
+        let is_slow = turn.conversation.messages.len() > 1;
+        prompt.add_later(Tier::Turn, move || async move {
+            if is_slow {
+                tokio::task::yield_now().await;
+            }
+            [Fragment::new("git", "main")]
+        });
+    };
+    let (stack, session) = (PromptStack::new(Format::OpenAiChat, settings).with(base()).with(slow), Session::new());
+    let send = |messages: &[Value]| stack.assemble(body(messages), Context::default().session(session.clone()));
+    // Both begin before either has started the session.
+    let (round, first) = tokio::join!(send(&[user("one"), calls("1"), result("1")]), send(&[user("one")]));
+    assert_eq!(texts(&first), ["BASE", &behind("one", "main")]);
+    assert_eq!(texts(&round), ["BASE", &behind("one", "main"), "files"]);
 }

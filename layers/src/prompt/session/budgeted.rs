@@ -1,7 +1,7 @@
 //! A session's budgets: what sheds at its start, and which facts are not said again when it is compacted.
 
 use super::Opened;
-use super::said::{Said, parent};
+use super::said::{Said, begins_a_turn, parent};
 use super::state::State;
 use crate::prompt::budget::{Standing, TailTags, shed, total};
 use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Fragment, Tier};
@@ -26,7 +26,7 @@ impl Said<'_> {
             return;
         }
         let parent = parent(state, opened);
-        let told = state.told(parent, &turn.conversation, self.settings.placement, true);
+        let told = state.told(parent, &turn.conversation, self.settings.placement, begins_a_turn(turn, opened));
         let state = &*state;
         let has_body = fragments.iter().any(|f| f.id.starts_with(ACTIVE_SKILL));
         let in_system = |f: &Fragment| is_start && self.stands_in_system(f, turn);

@@ -176,7 +176,7 @@ impl Said<'_> {
             |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
         let all: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
         let parent = parent(state, opened);
-        let told = state.told(parent, &turn.conversation, self.settings.placement, turn.round != Round::Tool);
+        let told = state.told(parent, &turn.conversation, self.settings.placement, begins_a_turn(turn, opened));
         let mut values = Values::new();
         let mut kept = self.in_results(state, turn, &all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
@@ -419,6 +419,12 @@ impl Said<'_> {
             self.diagnostics.push(Diagnostic::note("look-alike", message));
         }
     }
+}
+
+/// Whether the new entry begins a turn of the conversation. Of two requests that start it at once the later one may bring results of the first one's
+/// turn.
+pub(super) fn begins_a_turn(turn: &Turn, opened: &Opened) -> bool {
+    turn.round == Round::Compacted || opened.places.last().is_none_or(|here| here.role == Role::User)
 }
 
 /// What a new entry goes on from.
