@@ -24,6 +24,7 @@ fn another(key: &Key) -> &'static str {
         ("skills.sources.paths", _) => "['/word']",
         ("proxy.listen", _) => "'127.0.0.1:1'",
         ("proxy.upstream", _) => "'http://a.b'",
+        ("proxy.store", _) => "'sqlite:sessions.db'",
         ("composition.active_profile", _) => "'base'",
         ("composition.layer_order", _) => "['defaults', 'config', 'profile:active']",
         ("composition.profiles.ID.extends", _) => "['base']",
@@ -118,9 +119,9 @@ fn each_layer_can_be_left_out_and_the_others_say_what_they_said() {
             let without = said(stack_of(Some(name)), format);
             let others = fragments(&whole).into_iter().filter(|(_, layer)| layer != name).collect::<BTreeSet<_>>();
             assert_eq!(fragments(&without), others, "{name} in {format}");
-            assert_eq!(whole.manifest.added_tools.is_empty(), format == Format::OllamaGenerate, "{format}");
+            assert_eq!(whole.manifest.added_tools().next().is_none(), format == Format::OllamaGenerate, "{format}");
             assert_eq!(
-                without.manifest.added_tools.is_empty(),
+                without.manifest.added_tools().next().is_none(),
                 *name == "SkillToolLayer" || format == Format::OllamaGenerate,
                 "{name} {format}"
             );

@@ -118,7 +118,8 @@ impl ModelTable {
         let is_behind_a_provider = name.len() < model.len();
         let (mut known, mut lengths) = (UNKNOWN, [0; 3]);
         for (row, facts) in &self.0 {
-            if !name.starts_with(&**row) && !(is_behind_a_provider && model.starts_with(&**row)) {
+            let is_of_this = name.starts_with(&**row) || (is_behind_a_provider && model.starts_with(&**row));
+            if !is_of_this {
                 continue;
             }
             let [window, minimum, vocabulary] = &mut lengths;

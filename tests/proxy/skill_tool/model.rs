@@ -155,11 +155,11 @@ impl Way {
     pub(super) fn answer(self, parts: &[Part], round: usize) -> Response<Full<Bytes>> {
         let items = self.items(parts, round);
         let has_calls = parts.iter().any(|part| matches!(part, Call(..)));
-        if self.1 { self.streamed(&items, has_calls, round) } else { self.whole(items, has_calls, round) }
+        if self.1 { self.streamed(&items, has_calls, round) } else { self.whole(&items, has_calls, round) }
     }
 
-    fn whole(self, items: Vec<Value>, has_calls: bool, round: usize) -> Response<Full<Bytes>> {
-        let (texts, calls): (Vec<Value>, Vec<Value>) = items.clone().into_iter().partition(Value::is_string);
+    fn whole(self, items: &[Value], has_calls: bool, round: usize) -> Response<Full<Bytes>> {
+        let (texts, calls): (Vec<Value>, Vec<Value>) = items.iter().cloned().partition(|item| item.is_string());
         let text: String = texts.iter().filter_map(Value::as_str).collect();
         let body = match self.0 {
             Api::Chat => {
@@ -222,29 +222,30 @@ impl Way {
             }
         }
         let (kind, body) = match self.0 {
-            Api::Ollama => ("application/x-ndjson", events.iter().map(|event| format!("{event}\n")).collect::<String>()),
+            Api::Ollama => ("application/x-ndjson", one_by_one(&events, |event| format!("{event}\n"))),
             Api::GeminiArray => ("application/json", Value::from(events).to_string()),
-            Api::Chat => {
-                let lines: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-                ("text/event-stream", format!("{lines}data: [DONE]\n\n"))
-            }
+            Api::Chat => ("text/event-stream", one_by_one(&events, |event| format!("data: {event}\n\n")) + "data: [DONE]\n\n"),
             _ => {
                 let name = |event: &Value| event["type"].as_str().map(|name| format!("event: {name}\n")).unwrap_or_default();
-                ("text/event-stream", events.iter().map(|event| format!("{}data: {event}\n\n", name(event))).collect())
+                ("text/event-stream", one_by_one(&events, |event| format!("{}data: {event}\n\n", name(event))))
             }
         };
         Response::builder().header("content-type", kind).body(Full::from(body)).unwrap()
     }
 }
 
-fn response(items: Vec<Value>, round: usize) -> Value {
+fn one_by_one(events: &[Value], line: impl Fn(&Value) -> String) -> String {
+    events.iter().map(line).collect::<Vec<_>>().concat()
+}
+
+fn response(items: &[Value], round: usize) -> Value {
     json!({"id": format!("resp_{round}"), "object": "response", "status": "completed", "output": items,
         "usage": {"input_tokens": 10, "output_tokens": 1}})
 }
 
 /// In two pieces, as streams have it.
 fn halves(text: &str) -> [&str; 2] {
-    let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap();
+    let middle = (text.len() / 2..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap();
     [&text[..middle], &text[middle..]]
 }
 
@@ -299,7 +300,7 @@ fn responses_events(events: &mut Vec<Value>, items: &[Value], round: usize) {
         }
         event(json!({"type": "response.output_item.done", "output_index": n, "item": item}));
     }
-    event(json!({"type": "response.completed", "response": response(items.to_vec(), round)}));
+    event(json!({"type": "response.completed", "response": response(items, round)}));
 }
 
 fn anthropic_events(events: &mut Vec<Value>, items: &[Value], has_calls: bool, round: usize) {
@@ -392,12 +393,12 @@ impl Way {
                 }
             }
             Api::Responses => {
-                said.items = body["output"].as_array().unwrap().clone();
+                said.items.clone_from(body["output"].as_array().unwrap());
                 said.finish = string(&body["status"]);
                 said.usage = numbers(&body["usage"]["input_tokens"], &body["usage"]["output_tokens"]);
             }
             Api::Anthropic => {
-                said.items = body["content"].as_array().unwrap().clone();
+                said.items.clone_from(body["content"].as_array().unwrap());
                 said.finish = string(&body["stop_reason"]);
                 said.usage = numbers(&body["usage"]["input_tokens"], &body["usage"]["output_tokens"]);
             }

@@ -75,7 +75,8 @@ async fn what_was_put_back_and_is_refused_is_left_out() {
         let mut history = vec![way.user("hi")];
         history.extend(way.echo(&said));
         history.push(way.user("thanks"));
-        (sent(&mut upstream).await, sent(&mut upstream).await);
+        sent(&mut upstream).await;
+        sent(&mut upstream).await;
         let answer = proxy.post(way.path(), way.request(&history).to_string()).await;
         let (third, fourth) = (sent(&mut upstream).await, sent(&mut upstream).await);
         // The body is in force still, and said where the model reads it: the API alone judges that.
@@ -122,9 +123,10 @@ async fn an_error_behind_the_first_round_is_the_answer() {
         let asked = AtomicUsize::new(0);
         let error = json!({"error": {"type": "overloaded_error", "message": "Later.", "code": "x"}});
         let told = error.clone();
-        let answer = move |_: &Seen| match asked.fetch_add(1, Ordering::SeqCst) {
-            0 => way.answer(&[Text("Let me see."), skill("c1", "frobnicate")], 0),
-            _ => {
+        let answer = move |_: &Seen| {
+            if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+                way.answer(&[Text("Let me see."), skill("c1", "frobnicate")], 0)
+            } else {
                 let mut answer = failing(529, &told);
                 answer.headers_mut().insert("retry-after", "7".parse().unwrap());
                 answer

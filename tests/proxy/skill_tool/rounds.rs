@@ -164,7 +164,8 @@ async fn what_was_done_here_is_for_its_own_caller() {
         let mut upstream = scripted(way, vec![vec![skill("c1", "frobnicate")], vec![Text("Done.")]]).await;
         let proxy = proxy(&world, &upstream).await;
         let said = way.read(&ask(&proxy, way, &[way.user("hi")]).await);
-        (sent(&mut upstream).await, sent(&mut upstream).await);
+        sent(&mut upstream).await;
+        sent(&mut upstream).await;
         let mut history = vec![way.user("hi")];
         history.extend(way.echo(&said));
         history.push(way.user("thanks"));
