@@ -159,7 +159,7 @@ impl Way {
     }
 
     fn whole(self, items: &[Value], has_calls: bool, round: usize) -> Response<Full<Bytes>> {
-        let (texts, calls): (Vec<Value>, Vec<Value>) = items.iter().cloned().partition(|item| item.is_string());
+        let (texts, calls): (Vec<Value>, Vec<Value>) = items.iter().cloned().partition(Value::is_string);
         let text: String = texts.iter().filter_map(Value::as_str).collect();
         let body = match self.0 {
             Api::Chat => {
