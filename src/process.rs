@@ -76,6 +76,7 @@ pub(crate) fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], within: &Sur
 }
 
 /// Who watches what a program does.
+#[cfg_attr(not(any(test, feature = "install")), allow(dead_code, reason = "installing alone watches what a program does"))]
 pub(crate) struct Watch<'w> {
     /// Asked every few milliseconds, and once more when the program has ended.
     pub(crate) may_go_on: &'w dyn Fn() -> bool,
@@ -84,6 +85,7 @@ pub(crate) struct Watch<'w> {
 }
 
 /// As [`run`], for as long as the program may go on.
+#[cfg_attr(not(any(test, feature = "install")), allow(dead_code, reason = "installing alone watches what a program does"))]
 pub(crate) fn run_while<A: AsRef<OsStr>>(
     program: &Path,
     arguments: &[A],
