@@ -23,6 +23,7 @@ fn id(id: &str) -> SessionId {
 fn skill(id: &str) -> SkillId {
     SkillId::new(id).unwrap()
 }
+#[cfg(any(feature = "store-sqlite", feature = "store-postgres"))]
 fn says(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }

@@ -2,7 +2,6 @@
 //! test can read and the program shows.
 
 use super::conversation::Conversation;
-use super::world::SkillText;
 use crate::place::Place;
 use proptest::prelude::*;
 use tower_prompt::config::{KEYS, Loader};
@@ -108,7 +107,8 @@ fn whatever_else_is_wrong_is_told_once() {
 fn the_program_shows_each_of_them() {
     use std::process::{Command, Output};
     let place = Place::new();
-    let skill = SkillText { id: "a".into(), name: "b".into(), description: "d".into(), keyword: "k".into(), body: "Body.".into() };
+    let skill =
+        super::world::SkillText { id: "a".into(), name: "b".into(), description: "d".into(), keyword: "k".into(), body: "Body.".into() };
     place.write(&skill.path(), skill.file());
     place.write("work/.claude/skills/a/SKILL.md", "---\ndescription: Use when: x\n---\n");
     place.write("work/bcode.toml", "[skills]\nenable = true\n[skills.prompt]\nmax_bytes = 40\n");
