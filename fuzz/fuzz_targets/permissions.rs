@@ -12,7 +12,8 @@ fuzz_target!(|text: &str| {
     let (name, input) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default().replace('\u{1}', "\n"));
     let (categories, tools): (Vec<String>, Vec<String>) =
         lines.map(str::to_owned).partition(|line| line.starts_with("file.") || line.starts_with("shell."));
-    let hints = SkillPermissionHints { tools, categories, ..SkillPermissionHints::default() };
+    let mut hints = SkillPermissionHints::default();
+    (hints.tools, hints.categories) = (tools, categories);
     let evaluator = HintEvaluator::default();
     let action = SkillAction::Tool { name, input: &input };
     let advice = evaluator.advise(&hints, action);

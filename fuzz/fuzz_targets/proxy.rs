@@ -154,7 +154,9 @@ fn run(world: &World, bytes: &[u8]) {
         assert_eq!(told.seen, [body], "what is no conversation was changed");
     }
     let text = String::from_utf8_lossy(answer);
-    let is_looked_at = is_on("tools") && is_conversation && status == 200 && (text.contains("skill") || text.contains("\\u"));
+    // A call waits for its name.
+    let may_wait = text.contains("tool_calls") && kind == "text/event-stream";
+    let is_looked_at = is_on("tools") && is_conversation && status == 200 && (text.contains("skill") || text.contains("\\u") || may_wait);
     // An array is written anew.
     let is_array = kind == "application/json" && path.ends_with(":streamGenerateContent");
     if !is_looked_at && !is_array && *method != "HEAD" {

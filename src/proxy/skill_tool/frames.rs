@@ -87,8 +87,7 @@ impl Frames {
     }
     /// What stands at the end without a mark of its end.
     pub(super) fn last(&mut self) -> Option<Frame> {
-        let is_blank = self.buffer.iter().all(u8::is_ascii_whitespace);
-        if is_blank || self.framing == Framing::Array {
+        if self.buffer.is_empty() || self.framing == Framing::Array {
             return None;
         }
         let raw = self.rest();
@@ -201,6 +200,11 @@ mod tests {
             assert_eq!(cut(Framing::Lines, lines, step), (found, lines.to_owned()));
             let found = vec![plain("{\"a\": \"}\\\"]\"}"), plain("{\"b\": [{}]}")];
             assert_eq!(cut(Framing::Array, array, step).0, found);
+            for framing in [Framing::Events, Framing::Lines] {
+                for end in ["\n", "\r\n", "{}\n\n\r", "{}\n \t"] {
+                    assert_eq!(cut(framing, end, step).1, end);
+                }
+            }
         }
     }
 }

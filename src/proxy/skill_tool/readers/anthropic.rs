@@ -104,7 +104,9 @@ impl Reader for Reading {
                     return Fate::Held;
                 }
                 let is_theirs = |block: &Block| block.value["type"] == "tool_use" && block.shown.is_some();
-                let are_gone = !self.blocks.values().any(is_theirs);
+                // What ended without a call of ours ended as it says.
+                let has_ours = self.blocks.values().any(|block| block.shown.is_none());
+                let are_gone = has_ours && !self.blocks.values().any(is_theirs);
                 let reason = event["delta"].get_mut("stop_reason");
                 let before = reason.as_deref().cloned();
                 judged::end(reason, are_gone, &["tool_use"], "end_turn");

@@ -162,6 +162,8 @@ mod tests {
                     json!({"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": ""}}),
                     json!({"type": "content_block_stop", "index": 2}),
                     json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
+                    // It names calls that didn't come.
+                    json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 1}}),
                 ],
             ),
             (
@@ -192,5 +194,16 @@ mod tests {
             let call = json!({"index": 0, "id": "1", "type": "function", "function": {"name": name, "arguments": "{}"}});
             assert_eq!(second == delta(call), !is_ours, "{second}");
         }
+    }
+
+    #[test]
+    fn a_call_whose_name_never_comes_is_told_at_the_end() {
+        let (mut reader, mut across) = (reader(Format::OpenAiChat), Across::new("skill"));
+        let piece = json!({"index": 0, "id": "1", "type": "function", "function": {"arguments": "{}"}});
+        let mut first = json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece.clone()]}}]});
+        assert_eq!(reader.event(&mut first, &mut across), Fate::Held);
+        let mut end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+        assert_eq!(reader.event(&mut end, &mut across), Fate::Changed);
+        assert_eq!(end, json!({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}, "finish_reason": "tool_calls"}]}));
     }
 }

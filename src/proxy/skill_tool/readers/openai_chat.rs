@@ -75,6 +75,33 @@ impl Reading {
         }
         sent
     }
+    /// Calls that were held back until the end for a name that didn't come: they are none of ours.
+    fn release(&mut self) -> Vec<Value> {
+        let mut sent = Vec::new();
+        for call in &mut self.calls {
+            if matches!(call.whose, Whose::Unknown) {
+                call.whose = Whose::Theirs(self.shown);
+                let mut piece = call.value.clone();
+                piece.insert("index".into(), self.shown.into());
+                self.shown = self.shown.saturating_add(1);
+                sent.push(piece.into());
+            }
+        }
+        sent
+    }
+}
+
+fn put_back(choice: &mut Value, calls: Vec<Value>) {
+    if calls.is_empty() {
+        return;
+    }
+    if !choice["delta"].is_object() {
+        choice["delta"] = json!({});
+    }
+    match &mut choice["delta"]["tool_calls"] {
+        Value::Array(sent) => sent.extend(calls),
+        other => *other = calls.into(),
+    }
 }
 
 /// As [`grow`], for a call: its arguments grow, the rest is said once.
@@ -150,11 +177,13 @@ impl Reader for Reading {
                 if self.goes_on {
                     (*finish, changed) = (Value::Null, true);
                 } else {
+                    let nameless = self.release();
                     let before = finish.clone();
                     let has_ours = self.calls.iter().any(|call| matches!(call.whose, Whose::Ours));
                     judged::end(Some(finish), has_ours && self.shown == 0, &["tool_calls", "function_call"], "stop");
-                    changed |= *finish != before;
+                    changed |= *finish != before || !nameless.is_empty();
                     says_something = true;
+                    put_back(choice, nameless);
                 }
             }
         }
