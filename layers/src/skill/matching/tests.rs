@@ -17,6 +17,25 @@ fn found(keywords: &[&str], text: &str) -> bool {
 }
 
 #[test]
+fn what_skills_declare_is_found_without_their_words() {
+    let mut other = skill("zz-other", &[], &[]);
+    Arc::make_mut(&mut other.summary).description = "Bakes sourdough bread.".into();
+    let matcher = Matcher::new(&[skill("zz-rust", &["borrow checker"], &["error\\[E\\d+\\]"]), other]);
+    let ids = |found: &[SkillMatch]| found.iter().map(|found| found.id.to_string()).collect::<Vec<_>>();
+    for (text, declared, all) in [
+        ("the borrow checker and sourdough bread", vec!["zz-rust"], vec!["zz-rust", "zz-other"]),
+        ("error[E0502] in the bread", vec!["zz-rust"], vec!["zz-rust", "zz-other"]),
+        ("sourdough bread", vec![], vec!["zz-other"]),
+    ] {
+        let found = matcher.find_declared(text, &[]);
+        assert_eq!(ids(&found), declared, "{text}");
+        assert_eq!(ids(&matcher.find(text)), all, "{text}");
+        let is_strong = |matches: &[SkillMatch]| matches.iter().find(|found| found.id.as_str() == "zz-rust").map(|found| found.is_strong);
+        assert_eq!(is_strong(&found), is_strong(&matcher.find(text)), "{text}");
+    }
+}
+
+#[test]
 fn a_keyword_is_a_run_of_whole_tokens() {
     for (keyword, text, matches) in [
         ("rust", "I trust you", false),

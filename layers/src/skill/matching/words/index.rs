@@ -149,6 +149,10 @@ pub(in super::super) struct Fits<'a> {
 }
 
 impl<'a> Fits<'a> {
+    /// No words were looked for.
+    pub(in super::super) fn none(typed: &'a Typed) -> Self {
+        Self { typed, meanings: Vec::new(), all: Vec::new() }
+    }
     pub(in super::super) fn iter(&self) -> impl Iterator<Item = &Fit> {
         self.all.iter()
     }

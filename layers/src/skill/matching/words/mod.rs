@@ -13,7 +13,7 @@ mod stem;
 mod tokens;
 mod typing;
 
-pub(super) use index::Words;
+pub(super) use index::{Fits, Words};
 use std::hash::{BuildHasherDefault, Hasher};
 pub(super) use typing::Typed;
 

@@ -130,6 +130,10 @@ fn say(word: &str, lower: &mut String, each: &mut impl FnMut(Token<'_>)) {
 /// Of `camelCase` and `HTTPServer`; nothing of words that aren't such.
 fn parts(word: &str, mut say_one: impl FnMut(&str)) {
     let bytes = word.as_bytes();
+    // Nearly all words begin no part.
+    if !bytes.iter().skip(1).fold(false, |has_upper, byte| has_upper | byte.is_ascii_uppercase()) {
+        return;
+    }
     let is_plural = || bytes.strip_suffix(b"s").is_some_and(|head| head.iter().all(u8::is_ascii_uppercase));
     let begins = |at: usize| {
         bytes[at].is_ascii_uppercase()

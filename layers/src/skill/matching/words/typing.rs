@@ -75,6 +75,7 @@ impl Word {
 }
 
 /// A text's words, in their order.
+#[derive(Default)]
 pub(in super::super) struct Typed {
     pub(super) words: Vec<Word>,
     letters: String,
@@ -82,10 +83,12 @@ pub(in super::super) struct Typed {
 
 impl Typed {
     pub(in super::super) fn of(text: &str) -> Self {
-        let mut words: Vec<Word> = Vec::with_capacity(MAX_WORDS.min(text.len()));
+        // A word has two letters and a blank, or one of three bytes.
+        let most = MAX_WORDS.min(text.len() / 3 + 1);
+        let mut words: Vec<Word> = Vec::with_capacity(most);
         let mut letters = String::with_capacity(2 * MAX_WORDS);
         // By word and by stem where it stands among the words.
-        let mut seen: HashMap<u64, usize, Mixed> = HashMap::with_capacity_and_hasher(4 * MAX_WORDS.min(text.len()), Mixed::default());
+        let mut seen: HashMap<u64, usize, Mixed> = HashMap::with_capacity_and_hasher(2 * most, Mixed::default());
         let mut in_fence = false;
         let mut stemmed = String::new();
         for line in excerpt(text).into_iter().flat_map(str::lines) {
