@@ -17,6 +17,7 @@ mod skill_activation;
 mod skill_catalog;
 mod skill_classifier;
 mod skill_tool;
+mod sync;
 mod system_prompt;
 mod tool_output;
 mod user_authority;

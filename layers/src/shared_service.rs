@@ -1,9 +1,10 @@
 //! A service of the host's, whatever its type, as a value.
 
+use crate::sync::Mutex;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use tower::Service;
 
 /// The answer of a [`SharedService`].

@@ -2,9 +2,10 @@
 
 use crate::prompt::{Contribute, Diagnostic, Fragment, Prompt, SheddingRank, Source, Tier, Trust, Turn, impl_tower_layer};
 use crate::skill::{Catalog, CatalogOptions, Skills};
+use crate::sync::Mutex;
 use crate::text::{Limit, escape};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// The id of the catalog's fragment.
 pub const SKILL_CATALOG: &str = "skill_catalog";

@@ -2,9 +2,10 @@
 
 use super::InvariantCatalog;
 use crate::prompt::Diagnostic;
+use crate::sync::Mutex;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// A document as it stands now.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use super::fragment::Entry;
 use super::manifest::Manifest;
 use super::session::{Bookmark, Commit, JournalError, Opened, Session};
 use super::turn::{Contribute, Prompt, Turn};
-use super::{Context, Diagnostic, Purpose, Settings};
+use super::{Context, Diagnostic, Purpose, Round, Settings};
 use crate::wire::{Conversation, Edits, Wire};
 use std::fmt;
 use std::task::{Context as Cx, Poll};
@@ -54,9 +54,10 @@ impl<R> PromptRequest<R> {
     }
     /// Settled, once nothing of it is late any more.
     pub(super) fn settle(self, entries: Vec<Entry>) -> Settled<R> {
-        let Self { turn, request, session, opened, settings, .. } = self;
+        let Self { turn, request, session, opened, settings, prompt } = self;
         let (context, is_named) = (turn.context.clone(), turn.is_named);
-        let mut settled = Settled { request, session, settings, context, is_named, entries, said: None, retries: 0 };
+        let collected = prompt.round();
+        let mut settled = Settled { request, session, settings, context, is_named, collected, entries, said: None, retries: 0 };
         if settled.context.purpose != Purpose::Bare {
             settled.say(&turn, opened);
         }
@@ -74,6 +75,8 @@ pub(super) struct Settled<R> {
     settings: Settings,
     context: Context,
     is_named: bool,
+    /// For which round the entries were collected.
+    collected: Round,
     entries: Vec<Entry>,
     said: Option<(Edits, Manifest, Option<Bookmark>)>,
     retries: u32,
@@ -82,7 +85,7 @@ pub(super) struct Settled<R> {
 impl<R> Settled<R> {
     fn say(&mut self, turn: &Turn, opened: Opened) {
         let bookmark = self.session.bookmark(&opened);
-        let (edits, manifest) = self.session.settle(turn, opened, &self.entries, &self.settings);
+        let (edits, manifest) = self.session.settle(turn, opened, (self.collected, &self.entries), &self.settings);
         self.said = Some((edits, manifest, bookmark));
     }
     /// What must be stored before it is sent.

@@ -87,3 +87,19 @@ async fn a_text_of_bodies_alone_goes_whole() {
     let next = stack.assemble(body(&[history, events.to_vec()].concat()), context(&session)).await;
     assert_eq!(last(&next), "three", "nothing is said to be gone that does not stand there");
 }
+
+#[tokio::test]
+async fn a_body_that_was_on_its_way_does_not_come_where_its_skill_is_switched_off() {
+    let stack = stack(OpenAiChat, "1");
+    let purge = |session: &Session| assert!(!session.purge(&id("rust")), "nothing was sent yet");
+    let deactivate = |session: &Session| session.deactivate(&id("rust"));
+    for switch_off in [&purge as &dyn Fn(&Session), &deactivate] {
+        let session = Session::new();
+        session.activate(id("rust"), None);
+        let first = stack.begin(body(&[user("one")]), context(&session));
+        switch_off(&session);
+        assert_eq!(texts(&stack.finish(first).await), ["BASE", &behind("one", "1")]);
+        let next = stack.assemble(body(&[user("one"), says("a"), user("two")]), context(&session)).await;
+        assert_eq!(texts(&next), ["BASE", &behind("one", "1"), "a", "two"]);
+    }
+}

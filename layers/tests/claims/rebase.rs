@@ -138,3 +138,24 @@ async fn a_rebase_before_the_start_changes_nothing() {
     host.session.rebase();
     assert_eq!(texts(&host.send(&[user("one")]).await), ["BASE\n\nv1", &behind("one", "1")]);
 }
+
+#[tokio::test]
+async fn a_request_that_collected_no_system_prompt_goes_on_with_the_one_there_is() {
+    let host = host(OpenAiChat);
+    let history = vec![user("one")];
+    let sent = host.send(&history).await;
+    let (mut with_call, mut further) = (history.clone(), history.clone());
+    with_call.extend([calls("1"), result("1")]);
+    // A retry and a round of tools, under way while the host asks for another system prompt.
+    let retry = host.stack.begin(body(&history), host.context());
+    let tools = host.stack.begin(body(&with_call), host.context());
+    *host.base.lock().unwrap() = "NEW BASE";
+    host.session.rebase();
+    assert_eq!(host.stack.finish(retry).await, sent);
+    assert_eq!(messages(&host.stack.finish(tools).await)[..2], messages(&sent)[..]);
+    // The next request renders it.
+    further.extend([says("a"), user("two")]);
+    let next = host.send(&further).await;
+    assert_eq!(texts(&next)[..2], ["NEW BASE\n\nv1", &behind("one", "1")]);
+    assert_eq!(texts(&host.send(&history).await)[..], ["NEW BASE\n\nv1", &behind("one", "1")]);
+}

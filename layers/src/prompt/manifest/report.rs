@@ -2,9 +2,10 @@
 
 use super::Manifest;
 use crate::prompt::session::Bookmark;
+use crate::sync::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// What the provider said of a response's tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ impl Report {
     pub(crate) fn clear(&self) {
         *self.lock() = Reported::default();
     }
-    fn lock(&self) -> std::sync::MutexGuard<'_, Reported> {
+    fn lock(&self) -> MutexGuard<'_, Reported> {
         // Nothing half-written can be seen: each write is one assignment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,8 @@
 use super::entry::Values;
 use super::said::Piece;
 use crate::prompt::manifest::{ContentHash, RenderedFragment};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError};
 
 /// The system prompt that a stack rendered last, with what was counted of it. It is looked at by its bytes: who begins with the same texts copies,
 /// counts and hashes none of them again, and holds no copy of them. One a stack; for one
@@ -36,7 +37,7 @@ impl LastSystem {
         last.map_or_else(|| ContentHash::of(text), |last| last.hash)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Rendered>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Rendered>>> {
         // What is under the lock is replaced whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

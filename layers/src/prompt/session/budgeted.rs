@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 impl Said<'_> {
     /// Decides what says less, ahead of what is said.
-    pub(super) fn hold_budget(&mut self, state: &mut State, turn: &Turn, opened: &Opened, fragments: &[&Fragment]) {
+    pub(super) fn hold_budget(&mut self, state: &mut State, turn: &Turn, opened: &Opened, (renders, fragments): (bool, &[&Fragment])) {
         let budget = self.settings.budget;
-        let is_start = turn.round == Round::Start && !state.has_started();
+        let is_start = turn.round == Round::Start && renders;
         let (kind, limit) = match (turn.round, budget.max_prompt_tokens, budget.max_anchored_tokens) {
             (Round::Start, Some(limit), _) if is_start => (BudgetKind::Prompt, limit),
             (Round::Compacted, _, Some(limit)) => (BudgetKind::Anchored, limit),
@@ -26,7 +26,7 @@ impl Said<'_> {
             return;
         }
         let parent = parent(state, opened);
-        let told = state.told(parent, &turn.conversation, self.settings.placement, begins_a_turn(turn, opened));
+        let told = state.told(parent, &turn.conversation, self.settings.placement, (begins_a_turn(turn, opened), !renders));
         let state = &*state;
         let has_body = fragments.iter().any(|f| f.id.starts_with(ACTIVE_SKILL));
         let in_system = |f: &Fragment| is_start && self.stands_in_system(f, turn);

@@ -1,8 +1,9 @@
 //! What tells one session from another.
 
 use super::{Session, State};
+use crate::sync::Mutex;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 /// Tells a session from all others, for as long as the key is kept. It keeps nothing of the conversation alive.
 ///

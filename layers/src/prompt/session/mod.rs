@@ -8,6 +8,8 @@ mod evict;
 mod in_results;
 mod journal;
 mod key;
+#[cfg(all(test, shuttle))]
+mod orders;
 mod places;
 mod said;
 mod settle;
@@ -17,6 +19,7 @@ mod tools;
 use super::manifest::{CallersMessage, Manifest};
 use super::{Context, Entry, Purpose, Round, Settings, Turn};
 use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
+use crate::sync::{Mutex, MutexGuard};
 use crate::wire::{Conversation, Edits, Removal, Role};
 pub(crate) use alike::LastSystem;
 pub(crate) use entry::Told;
@@ -30,7 +33,7 @@ pub(crate) use places::{BLOCK_END, BLOCK_START};
 use state::State;
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// How many places a session keeps unless told otherwise.
 const MAX_PLACES: usize = 4096;
@@ -200,7 +203,8 @@ impl Session {
         let (inherited, active) = (state.active_at(from), state.in_force(from));
         // What stands at a place already is part of its own turn.
         let is_new_turn = matches!(round, Round::User | Round::Compacted);
-        let told = state.told(held, &conversation, settings.placement, is_new_turn);
+        let with_system = state.has_started();
+        let told = state.told(held, &conversation, settings.placement, (is_new_turn, with_system));
         let tail_takes_text = !(conversation.results_stand_alone && places.last().is_some_and(|here| here.role == Role::Tool));
         let said_before = state.said_before(held, active.as_slice(), &told);
         let opened =
@@ -214,8 +218,9 @@ impl Session {
         )
     }
 
-    pub(crate) fn settle(&self, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
-        settle::settle(&mut self.lock(), turn, opened, entries, settings)
+    /// `collected`: for which round, and what.
+    pub(crate) fn settle(&self, turn: &Turn, opened: Opened, collected: (Round, &[Entry]), settings: &Settings) -> (Edits, Manifest) {
+        settle::settle(&mut self.lock(), turn, opened, collected, settings)
     }
 
     pub(crate) fn bookmark(&self, opened: &Opened) -> Option<Bookmark> {

@@ -172,13 +172,11 @@ impl Said<'_> {
         entries: &[Entry],
         fragments: &[&Fragment],
     ) -> NewEntry {
-        let overtaken =
-            |f: &Fragment| matches!(&f.effect, Some(Effect::Activates(skill)) if state.is_switched_off_since(&skill.id, opened.at));
-        let all: Vec<&Fragment> = fragments.iter().copied().filter(|f| !overtaken(f)).collect();
+        let all = fragments;
         let parent = parent(state, opened);
-        let told = state.told(parent, &turn.conversation, self.settings.placement, begins_a_turn(turn, opened));
+        let told = state.told(parent, &turn.conversation, self.settings.placement, (begins_a_turn(turn, opened), true));
         let mut values = Values::new();
-        let mut kept = self.in_results(state, turn, &all, &told, &mut values);
+        let mut kept = self.in_results(state, turn, all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
         if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
             kept.retain(|f| f.id != ACTIVE_SKILLS);
@@ -215,7 +213,7 @@ impl Said<'_> {
             }
         }
         let mut activated = Vec::new();
-        for fragment in &all {
+        for fragment in all {
             if let Some(Effect::Activates(skill)) = &fragment.effect {
                 activated.push(skill.id.clone());
                 active.put(skill.clone());

@@ -8,18 +8,24 @@ use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
 use super::tools::add_tools;
-use crate::prompt::fragment::{Entry, Fragment};
+use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment};
 use crate::prompt::manifest::{
     CallersMessage, CallersPart, ContentHash, CutOutput, CutText, Manifest, Placement, Prefix, RenderedText, Total,
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
-use crate::skill::{ExecutionOptions, SkillId};
+use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
 use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[Entry], settings: &Settings) -> (Edits, Manifest) {
+pub(super) fn settle(
+    state: &mut State,
+    turn: &Turn,
+    opened: Opened,
+    (collected, entries): (Round, &[Entry]),
+    settings: &Settings,
+) -> (Edits, Manifest) {
     let mut said = Said {
         settings,
         counter: settings.counter_of(turn.model()),
@@ -34,10 +40,10 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
     };
     said.diagnostics.extend(entries.iter().filter_map(|entry| if let Entry::Diagnostic(d) = entry { Some(d.clone()) } else { None }));
     said.flag_look_alikes(turn);
-    let fragments = fragments(entries);
+    let fragments = fragments(state, opened.at, entries);
     let purged = std::mem::take(&mut state.purged);
     let settled = (turn.context.purpose != Purpose::SamePrefix || turn.round == Round::Start)
-        && settle_place(state, turn, &opened, entries, &fragments, &mut said);
+        && settle_place(state, turn, &opened, (collected, entries), &fragments, &mut said);
     let newest = state.newest(&opened.places).or(opened.seed);
     let (mut appends, mut texts) = put_back(state, turn, &opened.places, settled, settings.placement);
     if turn.context.purpose != Purpose::SamePrefix {
@@ -110,9 +116,17 @@ pub(super) fn settle(state: &mut State, turn: &Turn, opened: Opened, entries: &[
 }
 
 /// The session's start, and the request's place. Whether this request settled it.
-fn settle_place(state: &mut State, turn: &Turn, opened: &Opened, entries: &[Entry], fragments: &[&Fragment], said: &mut Said<'_>) -> bool {
-    said.hold_budget(state, turn, opened, fragments);
-    if !state.has_started() {
+fn settle_place(
+    state: &mut State,
+    turn: &Turn,
+    opened: &Opened,
+    (collected, entries): (Round, &[Entry]),
+    fragments: &[&Fragment],
+    said: &mut Said<'_>,
+) -> bool {
+    let renders = state.renders(collected);
+    said.hold_budget(state, turn, opened, (renders, fragments));
+    if renders {
         let system = said.system(state, entries, fragments, turn);
         state.start(system);
     }
@@ -243,9 +257,18 @@ fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool, placeme
     (appends, texts)
 }
 
-/// Of equal ids the first layer's fragment.
-fn fragments(entries: &[Entry]) -> Vec<&Fragment> {
+/// Of equal ids the first layer's fragment. Without skills that were switched off since the request was opened.
+fn fragments<'a>(state: &State, opened: u64, entries: &'a [Entry]) -> Vec<&'a Fragment> {
     let mut ids = BTreeSet::new();
+    let is_overtaken = |f: &Fragment| {
+        let activated = if let Some(Effect::Activates(skill)) = &f.effect { Some(skill.id.as_str()) } else { None };
+        f.id.strip_prefix(ACTIVE_SKILL).into_iter().chain(activated).any(|skill| state.is_switched_off_since(skill, opened))
+    };
     let all = entries.iter().filter_map(|entry| if let Entry::Fragment(f) = entry { Some(f) } else { None });
-    all.filter(|f| ids.insert(&f.id)).collect()
+    let mut kept: Vec<&Fragment> = all.filter(|f| ids.insert(&f.id) && !is_overtaken(f)).collect();
+    // What stands ahead of bodies says nothing without one.
+    if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
+        kept.retain(|f| f.id != ACTIVE_SKILLS);
+    }
+    kept
 }

@@ -27,6 +27,7 @@ struct ToldAt {
     newest: Option<Anchor>,
     placement: TextPlacement,
     is_new_turn: bool,
+    with_system: bool,
     results_stand_alone: bool,
 }
 
@@ -34,6 +35,8 @@ struct ToldAt {
 pub(super) struct State {
     pub(super) memory: Memory,
     pub(super) system: Option<System>,
+    /// The next request that collects one renders the system prompt anew. Those that were opened before go on with this one.
+    rebase_is_due: bool,
     pub(super) former_systems: Vec<Arc<str>>,
     /// As the caller's own system text came at the start: behind a rebase a host may have kept a mark of ours.
     pub(super) system_came_marked: bool,
@@ -99,6 +102,7 @@ impl State {
         Self {
             memory: Memory::new(key),
             system: None,
+            rebase_is_due: false,
             former_systems: Vec::new(),
             system_came_marked: false,
             base: 0,
@@ -146,7 +150,7 @@ impl State {
             let is_the_hosts = match &event {
                 SessionEvent::SkillActivated { everywhere, .. } | SessionEvent::SkillDeactivated { everywhere, .. } => *everywhere,
                 SessionEvent::SuggestionAccepted { .. } | SessionEvent::SuggestionDismissed { .. } | SessionEvent::Purged { .. } => true,
-                SessionEvent::Rebased => self.system.is_some(),
+                SessionEvent::Rebased => self.has_started(),
                 // Of a response to a request that was stored.
                 SessionEvent::HistoryNamed(history) => self.has_entry(history.at),
                 _ => false,
@@ -170,7 +174,10 @@ impl State {
             SessionEvent::Started(_) => {}
             SessionEvent::SystemRendered(SystemText { system }) => {
                 self.system_came_marked = system.came_marked;
-                self.system = Some(system.clone());
+                self.rebase_is_due = false;
+                if let Some(former) = self.system.replace(system.clone()) {
+                    self.keep_former_system(former.text);
+                }
             }
             SessionEvent::TextAnchored(text) => self.anchored(text),
             SessionEvent::PlaceRevisited(visit) => {
@@ -229,14 +236,14 @@ impl State {
         self.by_host.as_slice()
     }
     pub(super) fn rebase(&mut self) {
-        if self.system.is_some() {
+        if self.has_started() {
             self.happens(SessionEvent::Rebased);
         }
     }
     fn rebased(&mut self) {
-        if let Some(system) = self.system.take() {
+        if self.has_started() {
             self.base += 1;
-            self.keep_former_system(system.text);
+            self.rebase_is_due = true;
         }
     }
     pub(super) fn keep_former_system(&mut self, text: Arc<str>) {
@@ -297,8 +304,13 @@ impl State {
 
     // ---- what is there
 
+    /// It has a system prompt, which stays.
     pub(super) fn has_started(&self) -> bool {
-        self.system.is_some()
+        self.system.is_some() && !self.rebase_is_due
+    }
+    /// A request for which this was collected renders the system prompt. A rebase may have come while one was under way that collected none.
+    pub(super) fn renders(&self, collected: Round) -> bool {
+        self.system.is_none() || (self.rebase_is_due && collected == Round::Start)
     }
     pub(super) fn places(&self) -> usize {
         self.entries.len()
@@ -316,7 +328,7 @@ impl State {
             || seed.is_some_and(|seed| self.has_entry(seed))
             || places.iter().any(|place| self.memory.knows(place.anchor));
         match places.last() {
-            _ if self.system.is_none() => Round::Start,
+            _ if !self.has_started() => Round::Start,
             Some(here) if self.has_entry(here.anchor) => Round::Settled,
             _ if context.purpose == Purpose::SamePrefix => Round::Settled,
             None => Round::Settled,
@@ -350,24 +362,29 @@ impl State {
         })
     }
     /// What a branch was told, as a request in this format shows it. Most requests go on where the last one ended, and were told what it was.
+    /// `with_system`: by the system prompt too, which isn't about to be another.
     pub(super) fn told(
         &mut self,
         newest: Option<Anchor>,
         conversation: &Conversation,
         placement: TextPlacement,
-        is_new_turn: bool,
+        (is_new_turn, with_system): (bool, bool),
     ) -> Told {
         let at = ToldAt {
             newest,
             placement,
             is_new_turn: placement == TextPlacement::Latest && is_new_turn,
+            with_system,
             results_stand_alone: conversation.results_stand_alone,
         };
         if let Some((_, told)) = self.told.as_ref().filter(|(known, _)| *known == at) {
-            debug_assert!(*told.0 == *self.put_together_told(newest, conversation, placement, is_new_turn).0, "kept behind a change");
+            debug_assert!(
+                *told.0 == *self.put_together_told(newest, conversation, placement, (is_new_turn, with_system)).0,
+                "kept behind a change"
+            );
             return told.clone();
         }
-        let told = self.put_together_told(newest, conversation, placement, is_new_turn);
+        let told = self.put_together_told(newest, conversation, placement, (is_new_turn, with_system));
         // What stands in results is the caller's to keep from one request to the next.
         let is_ours = |values: &Values| !values.values().flatten().any(|value| value.in_result);
         let all_ours = self.entries.values().all(|entry| is_ours(&entry.values));
@@ -385,7 +402,13 @@ impl State {
             _ => self.told = None,
         }
     }
-    fn put_together_told(&self, newest: Option<Anchor>, conversation: &Conversation, placement: TextPlacement, is_new_turn: bool) -> Told {
+    fn put_together_told(
+        &self,
+        newest: Option<Anchor>,
+        conversation: &Conversation,
+        placement: TextPlacement,
+        (is_new_turn, with_system): (bool, bool),
+    ) -> Told {
         let mut told = Values::new();
         let in_result = |value: &Option<Value>| value.as_ref().is_some_and(|value| value.in_result);
         for (_, entry) in self.shown(newest, placement, is_new_turn) {
@@ -403,7 +426,7 @@ impl State {
                 told.entry(id.clone()).or_insert_with(|| value.clone());
             }
         }
-        for (id, value) in self.system.iter().flat_map(|system| &system.values) {
+        for (id, value) in self.system.iter().filter(|_| with_system).flat_map(|system| &system.values) {
             told.entry(id.clone()).or_insert_with(|| value.clone());
         }
         told.retain(|_, value| value.as_ref().is_none_or(|value| value.stands_in(conversation)));
@@ -428,7 +451,7 @@ impl State {
         self.switched_off.contains_key(skill)
     }
     /// Switched off since a request was opened: what it collected is overtaken.
-    pub(super) fn is_switched_off_since(&self, skill: &SkillId, opened: u64) -> bool {
+    pub(super) fn is_switched_off_since(&self, skill: &str, opened: u64) -> bool {
         self.switched_off.get(skill).is_some_and(|at| *at > opened)
     }
 

@@ -3,10 +3,11 @@
 use super::{Answering, SharedProvider, SkillError, SkillErrorCode, SkillRequest, SkillResponse};
 use crate::prompt::Diagnostic;
 use crate::skill::{SkillId, SkillList};
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use tower::Service;
 
