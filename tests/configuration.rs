@@ -242,7 +242,7 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
 #[test]
 fn foreign_tables_and_other_variables_are_left_alone() {
     let world = World::new()
-        .write("work/bcode.toml", "theme = 'dark'\n[model]\nname = 'x'\n[skill]\nenabled = 5\n[model.tool_output]\ncontext_chars = 9\n")
+        .write("work/bcode.toml", "theme = 'dark'\n[model]\nname = 'x'\n[tui]\nenabled = 5\n[model.tool_output]\ncontext_chars = 9\n")
         .variable("BCODE_STATE_DIR", "/state")
         .variable("BCODE_MODEL__NAME", "x")
         .variable("BCODE_THEME__COLOUR", "red")

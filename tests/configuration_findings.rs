@@ -28,6 +28,16 @@ fn findings_have_line_column_key_and_what_is_allowed() {
         ("[[skills]]\nenabled = true", &["1:1: error[wrong-type]: `skills` has an array; allowed: a table"]),
         ("[model]\ntool_output = true", &["2:15: error[wrong-type]: `model.tool_output` has `true`; allowed: a table"]),
         ("system_prompt = { text = 1.10 }", &["1:26: error[wrong-type]: `system_prompt.text` has the number 1.10; allowed: text"]),
+        // Tables beside those of other programs whose names read like ours.
+        ("[skill]\nenabled = false", &["1:2: note[unknown-table]: `skill` is no table that is read here; the nearest is `skills`"]),
+        ("[system_promt]\n[budjet]", &[
+            "1:2: note[unknown-table]: `system_promt` is no table that is read here; the nearest is `system_prompt`",
+            "2:2: note[unknown-table]: `budjet` is no table that is read here; the nearest is `budget`",
+        ]),
+        ("model.tool_ouput.context_chars = 1", &[
+            "1:7: note[unknown-table]: `model.tool_ouput` is no table that is read here; the nearest is `model.tool_output`",
+        ]),
+        ("skill = 1\n[models]\n[plugins]\n[tui.skill]\n[model.tools]", &[]),
         // Numbers.
         ("proxy.max_body_bytes = 0x0", &["1:24: error[zero]: `proxy.max_body_bytes` has the number 0x0; allowed: a whole number from 1"]),
         ("proxy.max_body_bytes = -1", &["1:24: error[out-of-range]: `proxy.max_body_bytes` has the number -1; allowed: a whole number from 1"]),

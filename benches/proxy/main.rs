@@ -52,6 +52,10 @@ async fn compare(connections: usize, plain: SocketAddr, ours: SocketAddr) {
         }
     }
     let [Some(plain), Some(ours)] = best else { return };
+    eprintln!(
+        "{connections} connections: p50 {:.1?}, p99 {:.1?}; of the plain proxy {:.1?}, {:.1?}",
+        ours.p50, ours.p99, plain.p50, plain.p99
+    );
     println!("{connections}/p50 {:.2}", ratio(ours.p50, plain.p50));
     println!("{connections}/p99 {:.2}", ratio(ours.p99, plain.p99));
     println!("{connections}/requests {:.2}", ratio(plain.per_request, ours.per_request));

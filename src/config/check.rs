@@ -5,7 +5,7 @@
 
 use super::keys::{FILE, Shape, TableShape};
 use super::model::profile_id;
-use super::nearest::{instead, nearest_key};
+use super::nearest::{instead, nearest_key, nearest_table};
 use super::place::{KeyPath, Lines, Origin, Place};
 use super::text::shown;
 use crate::environment::Environment;
@@ -96,6 +96,8 @@ impl<'a> Check<'a> {
             let Some(child) = shape.child(name) else {
                 if !shape.is_shared() {
                     self.unknown_key(shape, name, path, &key.span());
+                } else if value.get_ref().is_table() {
+                    self.other_table(shape, name, path, &key.span());
                 }
                 continue;
             };
@@ -118,6 +120,14 @@ impl<'a> Check<'a> {
             }
         }
         table
+    }
+
+    /// A table that is another program's, unless its name reads like one of ours.
+    fn other_table(&mut self, shape: &TableShape, name: &str, path: &KeyPath, span: &Range<usize>) {
+        if let Some(known) = nearest_table(shape, name) {
+            let message = format!("`{}` is no table that is read here; the nearest is `{known}`", path.join(name));
+            self.find(Diagnostic::note("unknown-table", message), span);
+        }
     }
 
     fn child(&mut self, shape: &Shape, value: &Spanned<DeValue<'_>>, path: &KeyPath, inside_a_patch: bool) -> Option<toml::Value> {

@@ -1,6 +1,6 @@
 //! The known key that an unknown one is most like.
 
-use super::keys::{TableShape, is_an_id};
+use super::keys::{Shape, TableShape, is_an_id};
 use super::table::KEYS;
 
 /// A name longer than this is no slip of the pen, and its distance to every key would cost time.
@@ -37,6 +37,16 @@ pub(super) fn nearest_key(shape: &TableShape, name: &str) -> Option<String> {
     nearest.map(|(key, _)| key.to_owned())
 }
 
+/// So many letters may be wrong in the name of a table that stands beside those of other programs.
+const SLIPS: usize = 2;
+
+/// The path of the table of ours whose name was probably meant.
+pub(super) fn nearest_table(shape: &TableShape, name: &str) -> Option<String> {
+    let is_ours = |known: &&&str| matches!(shape.child(known), Some(Shape::Table(table)) if !table.is_shared());
+    let known = nearest(&name.to_lowercase(), shape.named.keys().filter(is_ours).copied())?;
+    (strsim::osa_distance(&name.to_lowercase(), known) <= SLIPS).then(|| shape.path_of(known))
+}
+
 /// What to say of an unknown key of this table: the nearest known one, or what the table holds.
 pub(super) fn instead(nearest: Option<String>, shape: &TableShape) -> String {
     if let Some(nearest) = nearest {
@@ -61,7 +71,7 @@ pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::{FILE, Shape};
+    use super::super::keys::FILE;
     use super::*;
 
     fn table(path: &str) -> &'static TableShape {
