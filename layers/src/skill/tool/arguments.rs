@@ -45,7 +45,15 @@ impl Arguments {
         let mut schema = settings.into_generator().into_root_schema_for::<Self>();
         schema.remove("title");
         schema.remove("description");
-        schema.into()
+        let mut schema: Value = schema.into();
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for property in properties.into_iter().flat_map(|properties| properties.values_mut()) {
+            // A comment's lines are none of the text's.
+            if let Some(Value::String(description)) = property.get_mut("description") {
+                *description = description.replace('\n', " ");
+            }
+        }
+        schema
     }
 
     /// Arguments as a response brings them: an object, or a text that holds one. An error says what is wrong, as the model reads it.
@@ -86,7 +94,9 @@ impl Arguments {
             // A skill's arguments are a text; of what is structured the one that the next request's view of the call has too.
             Some(other) => Some(canonical_json(other)),
         };
-        Ok(Self { operation, name: text(fields, "name")?, input, path: text(fields, "path")? })
+        // The catalog calls it an id.
+        let name = text(fields, "name")?.map_or_else(|| text(fields, "id"), |name| Ok(Some(name)))?;
+        Ok(Self { operation, name, input, path: text(fields, "path")? })
     }
 }
 
@@ -122,6 +132,7 @@ mod tests {
         let schema = Arguments::schema();
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();
+        assert!(!Arguments::schema().to_string().contains("\\n"), "each description is a line");
         assert_eq!(properties.keys().collect::<Vec<_>>(), ["operation", "name", "input", "path"]);
         assert_eq!(schema["properties"]["operation"]["enum"], json!(["invoke", "list", "read_resource", "deactivate"]));
         assert!(properties.values().all(|property| property["type"] == "string" && property["description"].is_string()), "{schema}");
@@ -136,6 +147,9 @@ mod tests {
         let named = |name: &str| Ok(Arguments { name: Some(name.to_owned()), ..Arguments::default() });
         for arguments in [
             json!({"name": "rust"}),
+            json!({"id": "rust"}),
+            json!({"id": "sql", "name": "rust"}),
+            json!({"id": "rust", "name": null}),
             json!(r#"{"name": "rust"}"#),
             json!(r#""{\"name\": \"rust\"}""#),
             json!({"name": " rust ", "operation": null, "input": null, "path": "", "more": [1]}),
