@@ -73,9 +73,9 @@ impl Folding {
     fn line(&mut self, line: &str, is_quoted: bool) {
         let start = self.bytes.len();
         if line.is_ascii() {
-            self.ascii(line.as_bytes())
+            self.ascii(line.as_bytes());
         } else {
-            self.chars(line)
+            self.chars(line);
         }
         let end = self.bytes.len();
         if is_quoted {
@@ -133,7 +133,7 @@ impl Folding {
 /// What an ASCII character is folded to.
 fn folded(byte: u8) -> u8 {
     // The white space of Unicode: with the vertical tab.
-    let is_blank = (byte == b'-') | (byte == b'_') | (byte.wrapping_sub(b'\t') < 5);
+    let is_blank = matches!(byte, b'-' | b'_' | b'\t'..=b'\r');
     if is_blank { b' ' } else { byte.to_ascii_lowercase() }
 }
 
