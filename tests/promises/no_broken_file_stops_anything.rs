@@ -103,6 +103,8 @@ proptest! {
         for found in &loaded.findings {
             prop_assert!(has_a_place(found) && (found.severity < Severity::Error || found.line.is_some() || !place.at(FILES[3]).is_file() || !place.at(FILES[4]).is_file()), "{}", found);
         }
+        // A number that was cut off may be a number still.
+        let has_room = loaded.config.skills.prompt.max_bytes.is_none_or(|most| most.get() >= 100_000);
         let assembly = Assembly::new(loaded.config, &environment, &workspace);
         let skills = assembly.skills().snapshot();
         prop_assert!(skills.diagnostics().iter().all(has_a_place), "{:?}", skills.diagnostics());
@@ -120,7 +122,8 @@ proptest! {
             talk.session.activate(id("good"), None);
             talk.session.activate(id("skill-0"), None);
             let said = talk.say("the user's own words");
-            prop_assert!(said.system().contains("Body of the good one.") && said.system().contains("<description>Stays whole.</description>"));
+            prop_assert!(said.system().contains("Body of the good one."));
+            prop_assert!(!has_room || said.system().contains("<description>Stays whole.</description>"));
             prop_assert!(said.system().contains("<user_authority>"));
             prop_assert!(all_text(&said.body).contains("the user's own words"));
         }
