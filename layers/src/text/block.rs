@@ -145,6 +145,16 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_block_keeps_its_attributes_and_our_lines_ahead() {
+        let text = "One line of it.\n".repeat(9);
+        let block = Block::new("skill", &text).head("Given lines.\n").attribute("id", "a").path_attribute("path", "R&D").head("Ours.\n");
+        let open = "<skill id=\"a\" path=\"R&amp;D\">\nOurs.\n";
+        assert_eq!(block.to_string(), format!("{open}{text}</skill>"));
+        let fitted = block.fit(&Room::UNLIMITED.with(Limit::Bytes(90)));
+        assert_eq!(fitted.text, format!("{open}One line of it.\n[127 bytes cut]\n</skill>"));
+    }
+
+    #[test]
     fn an_empty_body_is_a_block_all_the_same() {
         assert_eq!(Block::new("a", " \n").to_string(), "<a>\n</a>");
     }

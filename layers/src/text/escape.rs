@@ -247,6 +247,7 @@ mod tests {
     fn metadata_loses_what_no_one_sees() {
         assert_eq!(text("a\0b\u{7}c\u{fffe}\u{202e}d\u{e0041}\u{1b}[31m"), "abcd[31m");
         assert_eq!(text("  many \n\t blanks  "), "many blanks");
+        assert_eq!(text("a plain line "), "a plain line");
         assert_eq!(text("\u{200b} x \u{200b} y"), "x y");
         assert_eq!(attribute("say \"hi\""), "say &quot;hi&quot;");
         assert_eq!(path("/a b/R&D/\u{1}\n.md"), "/a b/R&amp;D/&#1;&#10;.md");

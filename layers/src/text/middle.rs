@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn lines_stay_whole_where_that_costs_little() {
         let text = (1..=40).fold(String::new(), |text, n| format!("{text}line {n}\n"));
-        let cut = cut(&text, Limit::Chars(100));
-        assert!(cut.starts_with("line 1\nline 2\n") && cut.contains("\n[") && cut.ends_with("line 39\nline 40\n"), "{cut}");
+        let (head, tail) = ("line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\n", "line 36\nline 37\nline 38\nline 39\nline 40\n");
+        assert_eq!(cut(&text, Limit::Chars(100)), format!("{head}[222 cut]{tail}"));
     }
 
     #[test]
@@ -124,11 +124,14 @@ mod tests {
 
     #[test]
     fn clusters_and_escapes_are_not_torn_at_either_side() {
-        let text = format!("ab👨‍👩‍👧‍👦{}&lt;e\u{301}", "-".repeat(60));
-        for n in 0..text.len() {
-            let cut = cut(&text, Limit::Bytes(n));
-            let torn = ["\u{200d}[", "]\u{301}", "]lt;", "&[", "&l[", "&lt[", "]t;", "];"];
-            assert!(torn.iter().all(|torn| !cut.contains(torn)), "{n}: {cut}");
+        let torn = ["\u{200d}[", "]\u{200d}", "]\u{301}", "]lt;", "&[", "&l[", "&lt[", "]t;", "];"];
+        // Also far from the text's beginning.
+        for between in [60, 600] {
+            let text = format!("ab👨‍👩‍👧‍👦{}&lt;👨‍👩‍👧‍👦e\u{301}", "-".repeat(between));
+            for n in 0..text.len() {
+                let cut = cut(&text, Limit::Bytes(n));
+                assert!(torn.iter().all(|torn| !cut.contains(torn)), "{n}: {cut}");
+            }
         }
     }
 }

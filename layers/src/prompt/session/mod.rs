@@ -278,3 +278,17 @@ impl Bookmark {
         self.session.lock().bind(response, self.anchor);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Session;
+
+    #[test]
+    fn a_weak_session_keeps_none_alive() {
+        let session = Session::new();
+        let weak = session.downgrade();
+        assert!(weak.upgrade().is_some());
+        drop(session);
+        assert!(weak.upgrade().is_none());
+    }
+}

@@ -78,6 +78,48 @@ fn one_word_suggests_and_two_activate() {
 }
 
 #[test]
+fn what_stands_in_a_fence_or_behind_a_mark_is_quoted() {
+    let matcher = Matcher::new(&[skill("zz-test-skill", &["cargo"], &[])]);
+    for (text, quoted) in [("cargo", false), ("> cargo", true), ("```\ncargo\n```", true), ("~~~\ncargo", true), ("```\n```\ncargo", false)]
+    {
+        assert_eq!(matcher.find(text)[0].evidence[0].quoted, quoted, "{text:?}");
+    }
+}
+
+#[test]
+fn of_keywords_that_begin_alike_each_is_found() {
+    for keywords in [["cargo", "cargotest"], ["js", "json"], ["go", "gomoduletidy"]] {
+        assert!(found(&keywords[1..], keywords[1]) && found(&keywords, keywords[0]));
+        let matcher = Matcher::new(&[skill("a", &keywords[..1], &[]), skill("b", &keywords[1..], &[])]);
+        assert_eq!(ids(&matcher.find(keywords[1])), ["b"]);
+    }
+}
+
+#[test]
+fn of_a_long_text_three_parts_of_the_beginning_and_one_of_the_end_are_looked_at() {
+    let matcher = Matcher::new(&[skill("a", &["cargo test"], &[])]);
+    let found_at = |place: usize, length: usize| {
+        let text = format!("{} cargo test {}", ".".repeat(place), ".".repeat(length - place));
+        !matcher.find(&text).is_empty()
+    };
+    let kib = |n: usize| n * 1024;
+    assert!(found_at(kib(40), kib(60)));
+    assert_eq!([30, 47, 49, 70, 83, 85, 99].map(|place| found_at(kib(place), kib(100))), [true, true, false, false, false, true, true]);
+    assert_eq!(beginning("分析", 4), "分", "at most so many bytes");
+}
+
+#[test]
+fn file_patterns_are_bounded_too() {
+    let mut skill = skill("a", &[], &[]);
+    let longest = format!("{}.rs", "a".repeat(253));
+    Arc::make_mut(&mut skill.summary).activation.file_patterns = vec![longest.clone(), format!("a{longest}"), String::new()];
+    let matcher = Matcher::new(&[skill]);
+    assert_eq!(matcher.find_with_files("", &[longest])[0].evidence.len(), 1);
+    let told: Vec<&str> = matcher.diagnostics().iter().map(|found| found.message.rsplit(": ").next().unwrap()).collect();
+    assert_eq!(told, ["it is longer than 256 bytes", "it is empty"]);
+}
+
+#[test]
 fn patterns_are_bounded_and_the_bad_ones_ignored() {
     let matcher = Matcher::new(&[skill("a", &["", "x"], &["(", "(a{1000}){1000}", "panicked at"])]);
     assert!(matcher.find("thread main PANICKED AT src").first().unwrap().is_strong);
@@ -148,6 +190,54 @@ fn words_of_names_and_descriptions_find_a_skill_and_none_is_strong() {
     assert_eq!((against.kind, &*against.what), (SkillEvidenceKind::Word, "word"));
     let sum: f32 = found.evidence.iter().map(|evidence| evidence.weight).sum();
     assert!((sum - found.score).abs() < 1e-4, "{found:?}");
+}
+
+/// The score of the only skill.
+fn score(skill: Skill, text: &str) -> f32 {
+    Matcher::new(&[skill]).find(text).first().map_or(0.0, |found| found.score)
+}
+
+#[test]
+fn a_word_weighs_by_where_it_stands_and_how_surely_it_is_meant() {
+    for (text, worth) in [
+        // A rare word of a name is just short of a suggestion, two are one.
+        ("the gizmos", 0.375),
+        ("the kit and a gizmo", 1.0),
+        ("a gizmmo", 0.375 * 0.7),
+        ("> gizmo", 0.375 / 2.0),
+        ("```\ngizmo\n```", 0.375 / 2.0),
+        ("~~~\ngizmo\n~~~\na gizmo", 0.375),
+    ] {
+        let score = score(skill("gizmo-kit", &[], &[]), text);
+        assert!((score - worth).abs() < 1e-3, "{text:?}: {score}");
+    }
+    assert!(score(skill("gizmo-kit", &[], &[]), "a gizmo of zyzzyva and quux") < 0.375 * 0.8);
+}
+
+#[test]
+fn a_thing_is_found_by_its_other_names() {
+    let kubernetes = || described("kubernetes-kit", "Runs clusters. Knows k8s.");
+    let worth = 0.375 * 0.75;
+    for text in ["k8s", "kubectl"] {
+        let score = score(skill("kubernetes-kit", &[], &[]), text);
+        assert!((score - worth).abs() < 1e-3, "{text}: {score}");
+    }
+    // Said by both names, it counts once, by the weightier.
+    let found = &Matcher::new(&[kubernetes()]).find("k8s")[0];
+    let sum: f32 = found.evidence.iter().map(|evidence| evidence.weight).sum();
+    assert!(found.evidence.len() == 1 && (sum - found.score).abs() < 1e-4 && (sum - worth).abs() < 0.1, "{found:?}");
+}
+
+#[test]
+fn a_word_that_many_skills_say_counts_for_less() {
+    let of = |say: usize, among: usize| {
+        let all: Vec<Skill> = (0..among).map(|n| described(&format!("x{n}"), if n < say { "Turns a gizmo." } else { "Turns." })).collect();
+        Matcher::new(&all).find("gizmo").first().map_or(0.0, |found| found.score)
+    };
+    let (rare, known, common) = (of(1, 40), of(5, 40), of(40, 40));
+    assert!(rare > known * 1.1 && known > common * 1.1 && known > 0.0, "{rare} {known} {common}");
+    // Among more skills the same five are fewer.
+    assert!(of(5, 400) > known * 1.02, "{} {known}", of(5, 400));
 }
 
 #[test]

@@ -48,6 +48,13 @@ proptest! {
 }
 
 #[test]
+fn a_room_tells_its_limit() {
+    for (limit, amount) in [(Limit::None, None), (Limit::Bytes(1), Some(1)), (Limit::Chars(2), Some(2)), (Limit::Tokens(3), Some(3))] {
+        assert_eq!((room(limit).limit(), limit.amount()), (limit, amount));
+    }
+}
+
+#[test]
 fn a_cut_falls_on_a_character_boundary() {
     let text = format!("{}é", "x".repeat(499));
     assert_eq!(prefix(&text, &room(Limit::Bytes(500))).len(), 499);
@@ -71,6 +78,7 @@ fn escapes_are_not_torn() {
     }
     assert_eq!(prefix("R&D and more", &room(3)), "R&D");
     assert_eq!(prefix("&#1114111;x", &room(9)), "");
+    assert_eq!(prefix("a&;b", &room(2)), "a&", "`&;` names nothing");
 }
 
 #[test]
