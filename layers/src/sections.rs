@@ -90,33 +90,31 @@ pub struct TextSection {
     name: String,
     tier: Tier,
     /// Put together once; none where there is nothing to say.
-    block: Option<Arc<Block>>,
-    limit: Limit,
-    shedding: Option<Shedding>,
-    source: Source,
+    fragment: Option<Fragment>,
 }
 
 impl TextSection {
     /// An empty text is absent.
     pub fn new(name: impl Into<String>, tier: Tier, body: impl AsRef<str>) -> Self {
         let (name, body) = (name.into(), body.as_ref());
-        let block = (!body.trim().is_empty()).then(|| Arc::new(Block::new(&name, body)));
-        Self { name, tier, block, limit: Limit::None, shedding: None, source: Source::Host }
+        let fragment = (!body.trim().is_empty()).then(|| Fragment::new(name.clone(), Block::new(&name, body)));
+        Self { name, tier, fragment }
     }
     /// At most so much of it.
-    pub fn limit(mut self, limit: Limit) -> Self {
-        self.limit = limit;
-        self
+    pub fn limit(self, limit: Limit) -> Self {
+        self.with(|fragment| fragment.limit(limit))
     }
     /// Says less where the budget of a session's start is short: see [`Fragment::shedding`].
-    pub fn shedding(mut self, shedding: impl Into<Shedding>) -> Self {
-        self.shedding = Some(shedding.into());
-        self
+    pub fn shedding(self, shedding: impl Into<Shedding>) -> Self {
+        self.with(|fragment| fragment.shedding(shedding))
     }
     /// Where it came from.
-    pub fn source(mut self, source: Source) -> Self {
-        self.source = source;
-        self
+    pub fn source(self, source: Source) -> Self {
+        self.with(|fragment| fragment.source(source))
+    }
+
+    fn with(self, change: impl FnOnce(Fragment) -> Fragment) -> Self {
+        Self { fragment: self.fragment.map(change), ..self }
     }
 }
 
@@ -125,13 +123,9 @@ impl Section for TextSection {
         &self.name
     }
     fn add(&self, _: &Turn, prompt: &mut Prompt) {
-        let Some(block) = &self.block else { return prompt.gone(self.name.clone()) };
-        prompt.add(self.tier, || {
-            let fragment = Fragment::new(self.name.clone(), block.clone()).limit(self.limit).source(self.source.clone());
-            match self.shedding {
-                Some(shedding) => fragment.shedding(shedding),
-                None => fragment,
-            }
-        });
+        match &self.fragment {
+            Some(fragment) => prompt.add(self.tier, || fragment.clone()),
+            None => prompt.gone(self.name.clone()),
+        }
     }
 }

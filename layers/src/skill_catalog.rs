@@ -98,7 +98,11 @@ impl Contribute for SkillCatalogLayer {
         found.iter().for_each(|diagnostic| prompt.diagnose(diagnostic.clone()));
         let limit = self.options.max_bytes.map_or(Limit::None, |max| Limit::Bytes(max.get()));
         prompt.add(Tier::Session, || {
-            Fragment::new(SKILL_CATALOG, catalog).limit(limit).shedding(SheddingRank::CATALOG).trust(Trust::Skill).source(Source::Skills)
+            Fragment::of_shared(SKILL_CATALOG, catalog)
+                .limit(limit)
+                .shedding(SheddingRank::CATALOG)
+                .trust(Trust::Skill)
+                .source(Source::Skills)
         });
     }
 }

@@ -39,11 +39,15 @@ impl CurrentDatetime {
         }
     }
 
-    fn text(&self, zone: TimeZone) -> Option<String> {
+    fn text(&self, zone: &TimeZone) -> Option<String> {
         let now = Timestamp::try_from(self.environment.now()).ok()?;
-        let zone_name = zone.iana_name().map(|name| format!(", {name}")).unwrap_or_default();
-        let local = now.to_zoned_datetime(zone);
-        Some(format!("{} ({}{zone_name})", local.strftime("%A, %Y-%m-%d %H:%M:%S %:z"), local.strftime("%Z")))
+        let local = now.to_zoned_datetime(zone.clone());
+        let mut text = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Z").to_string();
+        if let Some(name) = zone.iana_name() {
+            text.extend([", ", name]);
+        }
+        text.push(')');
+        Some(text)
     }
 }
 
@@ -71,7 +75,7 @@ impl Section for CurrentDatetime {
         if let Some(diagnostic) = diagnostic {
             prompt.diagnose(diagnostic);
         }
-        prompt.add(Tier::Turn, || self.text(zone).map(|text| sections::fragment("current_datetime", &text)));
+        prompt.add(Tier::Turn, || self.text(&zone).map(|text| sections::fragment("current_datetime", &text)));
     }
 }
 
@@ -92,7 +96,7 @@ mod tests {
             let clock = || UNIX_EPOCH + Duration::from_secs(1_782_909_015);
             let section = CurrentDatetime::new(Environment::new("/").variable("TZ", zone).clock(clock));
             let (zone, diagnostic) = section.zone();
-            assert_eq!((section.text(zone).as_deref(), diagnostic), (Some(text), None));
+            assert_eq!((section.text(&zone).as_deref(), diagnostic), (Some(text), None));
         }
         let (zone, diagnostic) = CurrentDatetime::new(Environment::new("/").variable("TZ", "Nowhere/Land")).zone();
         assert_eq!((zone, &*diagnostic.unwrap().code), (TimeZone::UTC, "unknown-time-zone"));

@@ -1,7 +1,7 @@
 //! What the host says of itself.
 
 use super::bounded;
-use crate::layers::{Prompt, Section, Source, Tier, Turn, sections};
+use crate::layers::{Fragment, Prompt, Section, Source, Tier, Turn, sections};
 
 /// `runtime_mode`: the agent's id and its operating mode, as the host gives them in the request's context. Absent where it gives neither.
 #[derive(Clone, Copy, Default, Debug)]
@@ -13,13 +13,18 @@ impl Section for RuntimeMode {
     }
     fn add(&self, turn: &Turn, prompt: &mut Prompt) {
         let host = &turn.context.host;
-        let lines = [("Agent", &host.agent), ("Mode", &host.mode)];
-        let told: Vec<String> =
-            lines.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", bounded(value.as_ref()?)))).collect();
-        if told.is_empty() {
+        if host.agent.is_none() && host.mode.is_none() {
             return prompt.gone("runtime_mode");
         }
-        prompt.add(Tier::Session, || sections::fragment("runtime_mode", &told.join("\n")));
+        prompt.add(Tier::Session, || {
+            let mut told = String::new();
+            for (name, value) in [("Agent: ", &host.agent), ("\nMode: ", &host.mode)] {
+                if let Some(value) = value {
+                    told.extend([if told.is_empty() { name.trim_start() } else { name }, &bounded(value)]);
+                }
+            }
+            sections::fragment("runtime_mode", &told)
+        });
     }
 }
 
@@ -27,13 +32,14 @@ impl Section for RuntimeMode {
 /// ([`Context::agent_suffix`](crate::layers::Context::agent_suffix)).
 #[derive(Clone, Debug)]
 pub struct AgentSuffix {
-    configured: String,
+    /// Put together once; none where the configuration has no text.
+    configured: Option<Fragment>,
 }
 
 impl AgentSuffix {
     /// With this text of the configuration.
     pub fn new(configured: impl Into<String>) -> Self {
-        Self { configured: configured.into() }
+        Self { configured: suffix(&configured.into(), Source::Configuration) }
     }
 }
 
@@ -42,12 +48,12 @@ impl Section for AgentSuffix {
         "agent_suffix"
     }
     fn add(&self, turn: &Turn, prompt: &mut Prompt) {
-        let is_there = |text: &&str| !text.trim().is_empty();
-        let configured = Some(&*self.configured).filter(is_there).map(|text| (text, Source::Configuration));
-        let hosts = turn.context.host.agent_suffix.as_deref().filter(is_there).map(|text| (text, Source::Host));
-        // Like the base, it is what it was at the session's start until that is rendered anew.
-        if let Some((text, source)) = configured.or(hosts) {
-            prompt.add(Tier::Stable, || sections::fragment("agent_suffix", text).source(source).fixed());
-        }
+        let hosts = || suffix(turn.context.host.agent_suffix.as_deref()?, Source::Host);
+        prompt.add(Tier::Stable, || self.configured.clone().or_else(hosts));
     }
+}
+
+/// Like the base, it is what it was at the session's start until that is rendered anew.
+fn suffix(text: &str, source: Source) -> Option<Fragment> {
+    (!text.trim().is_empty()).then(|| sections::fragment("agent_suffix", text).source(source).fixed())
 }

@@ -14,6 +14,44 @@ use super::{Diagnostic, Lines, Shedding};
 /// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
 pub type FragmentId = Cow<'static, str>;
 
+/// A fragment's own id, of which a clone is no copy: those that are ready-made give it in each request.
+#[derive(Clone)]
+pub(crate) enum SharedId {
+    Static(&'static str),
+    Shared(Arc<str>),
+}
+
+impl std::ops::Deref for SharedId {
+    type Target = str;
+    fn deref(&self) -> &str {
+        match self {
+            Self::Static(id) => id,
+            Self::Shared(id) => id,
+        }
+    }
+}
+impl From<FragmentId> for SharedId {
+    fn from(id: FragmentId) -> Self {
+        match id {
+            Cow::Borrowed(id) => Self::Static(id),
+            Cow::Owned(id) => Self::Shared(id.into()),
+        }
+    }
+}
+impl From<&SharedId> for FragmentId {
+    fn from(id: &SharedId) -> Self {
+        match id {
+            SharedId::Static(id) => Self::Borrowed(id),
+            SharedId::Shared(id) => Self::Owned(id.as_ref().to_owned()),
+        }
+    }
+}
+impl fmt::Display for SharedId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
 /// The id of a skill's body is this and the skill's id.
 pub const ACTIVE_SKILL: &str = "active_skill:";
 
@@ -132,6 +170,12 @@ pub trait Text: Send + Sync {
     fn least(&self) -> Cow<'_, str> {
         Cow::Borrowed("")
     }
+
+    /// The value, where it is kept so that others can hold it too: a session that told it keeps no copy, and knows it again by where it stands. It
+    /// is what [`fit`](Self::fit) gives in [`Room::UNLIMITED`].
+    fn shared(&self) -> Option<&Arc<str>> {
+        None
+    }
 }
 
 impl<T: Text + ?Sized> Text for Arc<T> {
@@ -144,6 +188,9 @@ impl<T: Text + ?Sized> Text for Arc<T> {
     fn least(&self) -> Cow<'_, str> {
         (**self).least()
     }
+    fn shared(&self) -> Option<&Arc<str>> {
+        (**self).shared()
+    }
 }
 impl<T: Text + ?Sized> Text for &'static T {
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
@@ -154,6 +201,9 @@ impl<T: Text + ?Sized> Text for &'static T {
     }
     fn least(&self) -> Cow<'_, str> {
         (**self).least()
+    }
+    fn shared(&self) -> Option<&Arc<str>> {
+        (**self).shared()
     }
 }
 
@@ -167,7 +217,7 @@ impl<T: Text + ?Sized> Text for &'static T {
 /// ```
 #[derive(Clone)]
 pub struct Fragment {
-    pub(crate) id: FragmentId,
+    pub(crate) id: SharedId,
     pub(crate) text: Arc<dyn Text>,
     pub(crate) limit: Limit,
     /// Bytes of all skills' bodies in a branch together.
@@ -195,9 +245,13 @@ pub(crate) enum Effect {
 impl Fragment {
     /// A fragment of the host's, without a limit.
     pub fn new(id: impl Into<FragmentId>, text: impl Text + 'static) -> Self {
+        Self::of_shared(id, Arc::new(text))
+    }
+    /// Of a text that others hold too.
+    pub(crate) fn of_shared(id: impl Into<FragmentId>, text: Arc<dyn Text>) -> Self {
         Self {
-            id: id.into(),
-            text: Arc::new(text),
+            id: id.into().into(),
+            text,
             limit: Limit::None,
             pool: None,
             shedding: None,
@@ -275,7 +329,7 @@ impl Fragment {
 impl fmt::Debug for Fragment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fragment")
-            .field("id", &self.id)
+            .field("id", &&*self.id)
             .field("tier", &self.tier)
             .field("limit", &self.limit)
             .field("trust", &self.trust)

@@ -24,7 +24,10 @@ pub struct PromptRequest<R> {
 
 impl<R> PromptRequest<R> {
     /// Opened: read, and its place looked up.
-    pub fn open(wire: &impl Wire<R>, request: R, mut context: Context, settings: &Settings) -> Self {
+    pub fn open(wire: &impl Wire<R>, request: R, context: Context, settings: &Settings) -> Self {
+        Self::open_with(wire, request, context, settings.clone())
+    }
+    pub(super) fn open_with(wire: &impl Wire<R>, request: R, mut context: Context, settings: Settings) -> Self {
         let mut conversation = Conversation::default();
         if context.purpose != Purpose::Bare {
             conversation = wire.read(&request);
@@ -35,11 +38,11 @@ impl<R> PromptRequest<R> {
         let (session, is_named) = match context.purpose {
             // No layer runs, so nothing is looked up.
             Purpose::Bare => (Session::new(), true),
-            _ => Session::of(&context, &conversation, settings),
+            _ => Session::of(&context, &conversation, &settings),
         };
-        let (turn, opened) = session.open(conversation, context, settings, is_named);
+        let (turn, opened) = session.open(conversation, context, &settings, is_named);
         let prompt = Prompt::new(turn.round);
-        Self { turn, prompt, request, session, opened, settings: settings.clone() }
+        Self { turn, prompt, request, session, opened, settings }
     }
     /// A layer adds what it has to say.
     pub fn collect(&mut self, layer: &(impl Contribute + ?Sized)) {
@@ -55,13 +58,10 @@ impl<R> PromptRequest<R> {
     /// Settled, once nothing of it is late any more.
     pub(super) fn settle(self, entries: Vec<Entry>) -> Settled<R> {
         let Self { turn, request, session, opened, settings, prompt } = self;
-        let (context, is_named) = (turn.context.clone(), turn.is_named);
         let collected = prompt.round();
-        let mut settled = Settled { request, session, settings, context, is_named, collected, entries, said: None, retries: 0 };
-        if settled.context.purpose != Purpose::Bare {
-            settled.say(&turn, opened);
-        }
-        settled
+        let said = (turn.context.purpose != Purpose::Bare).then(|| say(&session, &turn, opened, (collected, &entries), &settings));
+        let Turn { context, is_named, .. } = turn;
+        Settled { request, session, settings, context, is_named, collected, entries, said, retries: 0 }
     }
 }
 
@@ -78,16 +78,20 @@ pub(super) struct Settled<R> {
     /// For which round the entries were collected.
     collected: Round,
     entries: Vec<Entry>,
-    said: Option<(Edits, Manifest, Option<Bookmark>)>,
+    said: Option<Said>,
     retries: u32,
 }
 
+/// What a place comes to: what changes in the request, and what is told of it.
+type Said = (Edits, Manifest, Option<Bookmark>);
+
+fn say(session: &Session, turn: &Turn, opened: Opened, collected: (Round, &[Entry]), settings: &Settings) -> Said {
+    let bookmark = session.bookmark(&opened);
+    let (edits, manifest) = session.settle(turn, opened, collected, settings);
+    (edits, manifest, bookmark)
+}
+
 impl<R> Settled<R> {
-    fn say(&mut self, turn: &Turn, opened: Opened) {
-        let bookmark = self.session.bookmark(&opened);
-        let (edits, manifest) = self.session.settle(turn, opened, (self.collected, &self.entries), &self.settings);
-        self.said = Some((edits, manifest, bookmark));
-    }
     /// What must be stored before it is sent.
     pub(super) fn commit(&self) -> Option<Commit> {
         self.said.as_ref().and_then(|_| Commit::of(&self.session))
@@ -100,7 +104,7 @@ impl<R> Settled<R> {
                 self.retries += 1;
                 let conversation = wire.read(&self.request);
                 let (turn, opened) = self.session.open(conversation, self.context.clone(), &self.settings, self.is_named);
-                self.say(&turn, opened);
+                self.said = Some(say(&self.session, &turn, opened, (self.collected, &self.entries), &self.settings));
                 return self.commit();
             }
             Err(JournalError::Conflict) => {

@@ -13,20 +13,27 @@ use tower::Layer;
 
 /// The layers of a [`PromptStack`], in their order.
 #[derive(Clone, Default)]
-pub struct Parts(Vec<Arc<dyn Contribute>>);
+pub struct Parts(Vec<Part>);
+
+#[derive(Clone)]
+struct Part {
+    /// Asked once: to cut it out of the name of a type at each request would cost more than some layers do.
+    name: &'static str,
+    layer: Arc<dyn Contribute>,
+}
 
 impl Contribute for Parts {
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
         for part in &self.0 {
-            prompt.layer = part.name();
-            part.contribute(turn, prompt);
+            prompt.layer = part.name;
+            part.layer.contribute(turn, prompt);
         }
     }
 }
 
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|part| part.name())).finish()
+        f.debug_list().entries(self.0.iter().map(|part| part.name)).finish()
     }
 }
 
@@ -65,7 +72,7 @@ impl<W> PromptStack<W> {
     }
     /// With this layer behind the others.
     pub fn with(mut self, part: impl Contribute + 'static) -> Self {
-        self.parts.0.push(Arc::new(part));
+        self.parts.0.push(Part { name: part.name(), layer: Arc::new(part) });
         self
     }
     /// The same layers and settings for another wire.
@@ -95,7 +102,7 @@ impl<W> PromptStack<W> {
         W: Wire<R>,
     {
         let settings = Settings { is_per_call: true, ..self.settings.clone() };
-        let mut request = PromptRequest::open(&self.wire, request, context, &settings);
+        let mut request = PromptRequest::open_with(&self.wire, request, context, settings);
         request.collect(&self.parts);
         request
     }

@@ -190,7 +190,7 @@ impl Turn {
     }
     /// The value that this branch was told last of a skill's body.
     pub(crate) fn told_of_skill(&self, skill: &SkillId) -> Option<&str> {
-        self.told.skills().find(|(id, _)| *id == skill.as_str()).and_then(|(_, value)| value)
+        self.told.skill(skill)
     }
     /// Whether each skill that this branch was told of is one of those in force.
     pub(crate) fn told_skills_are_in_force(&self) -> bool {
@@ -242,6 +242,9 @@ pub(super) enum Slot {
     Came(Vec<Entry>),
 }
 
+/// Room for what the usual layers and sections say.
+const USUAL_SLOTS: usize = 32;
+
 /// What the layers have said so far, in their order.
 pub struct Prompt {
     pub(super) round: Round,
@@ -252,7 +255,7 @@ pub struct Prompt {
 
 impl Prompt {
     pub(crate) fn new(round: Round) -> Self {
-        Self { round, layer: "", slots: Vec::new(), shared: Vec::new() }
+        Self { round, layer: "", slots: Vec::with_capacity(USUAL_SLOTS), shared: Vec::new() }
     }
     /// Adds a fragment, or nothing. The closure runs only in rounds that collect `tier`: what is costly belongs into it.
     pub fn add<F: Into<Option<Fragment>>>(&mut self, tier: Tier, fragment: impl FnOnce() -> F) {

@@ -46,7 +46,8 @@ impl ActiveSkill {
 }
 
 /// The skills in force in order of activation, each once.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct ActiveSkills(Arc<Vec<ActiveSkill>>);
 
 impl FromIterator<ActiveSkill> for ActiveSkills {
@@ -69,14 +70,19 @@ impl ActiveSkills {
     }
     /// Adds those that are not there yet.
     pub(crate) fn merge(&mut self, others: &[ActiveSkill]) {
-        for skill in others.iter().filter(|skill| !self.contains(skill.id.as_str())).cloned().collect::<Vec<_>>() {
-            Arc::make_mut(&mut self.0).push(skill);
+        for skill in others {
+            if !self.contains(skill.id.as_str()) {
+                Arc::make_mut(&mut self.0).push(skill.clone());
+            }
         }
     }
     pub(crate) fn remove(&mut self, id: &SkillId) {
         if self.contains(id.as_str()) {
             Arc::make_mut(&mut self.0).retain(|skill| skill.id != *id);
         }
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
     pub(crate) fn as_slice(&self) -> &[ActiveSkill] {
         &self.0

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// How much the catalog tells (`skills.prompt.catalog`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -131,7 +132,7 @@ pub(crate) struct Catalog {
     format: CatalogFormat,
     skills: Vec<Listed>,
     longest_description: usize,
-    whole: String,
+    whole: Arc<str>,
 }
 
 const CHUNK_END: &str = "  </skill>\n";
@@ -148,8 +149,8 @@ impl Catalog {
             return None;
         }
         let longest_description = skills.iter().map(|skill| skill.description.chars().count()).max().unwrap_or_default();
-        let mut catalog = Self { preamble: preamble(options), format: options.format, skills, longest_description, whole: String::new() };
-        catalog.whole = catalog.render(Detail::Description(longest_description), |_| true, 0);
+        let mut catalog = Self { preamble: preamble(options), format: options.format, skills, longest_description, whole: Arc::default() };
+        catalog.whole = catalog.render(Detail::Description(longest_description), |_| true, 0).into();
         Some(catalog)
     }
 
@@ -237,6 +238,9 @@ fn largest<T>(max: usize, try_with: impl Fn(usize) -> Option<T>) -> Option<(usiz
 }
 
 impl Text for Catalog {
+    fn shared(&self) -> Option<&Arc<str>> {
+        Some(&self.whole)
+    }
     fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
         if room.holds(&self.whole) {
             return Fitted::whole(&*self.whole);
@@ -269,8 +273,8 @@ impl Text for Catalog {
         }
         let preamble = "These skills are new, or described anew; the way to load them is as before.\n".to_owned();
         let longest_description = self.longest_description;
-        let mut news = Catalog { preamble, format: self.format, skills: changed, longest_description, whole: String::new() };
-        news.whole = news.render(Detail::Description(longest_description), |_| true, 0);
+        let mut news = Catalog { preamble, format: self.format, skills: changed, longest_description, whole: Arc::default() };
+        news.whole = news.render(Detail::Description(longest_description), |_| true, 0).into();
         Some(news.fit(room).into_owned())
     }
 }

@@ -79,7 +79,7 @@ fn system_blocks(callers: Value, system: &SystemEdit, stable: usize) -> Value {
     }
     let mut blocks = PARTS.system(blocks, system);
     if let Value::Array(blocks) = &mut blocks
-        && let Some(Value::String(text)) = blocks.first_mut().and_then(|first| first.get_mut("text"))
+        && let Some(Value::String(text)) = blocks.first_mut().and_then(|first| json::field_mut(first, "text"))
         && *text == *system.ours()
         && let Some((_, rest)) = split(text, stable)
     {
@@ -96,18 +96,19 @@ impl Wire<Value> for Anthropic {
             return Conversation::foreign();
         }
         let tools = json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool)));
-        let system = json::system(request.get("system"));
+        let system = json::system(json::field(request, "system"));
         let tool_names = tools::names(request);
         let system_is_marked = json::list(request, "system").iter().any(is_marked);
         let mut conversation =
             Conversation { model: json::model(request), system, system_is_marked, tools, tool_names, ..Conversation::default() };
         conversation.unmarked_bytes = cache::unmarked_bytes(request);
+        conversation.messages.reserve(json::list(request, "messages").len());
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             let blocks = json::list(message, "content");
             if json::text(message, "role") == "assistant" {
-                let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
+                let mut read = json::message(at, Role::Assistant, json::field(message, "content"), kind);
                 let calls = blocks.iter().filter(|block| json::text(block, "type") == "tool_use");
-                let call = |block: &Value| json::call(json::text(block, "id"), json::text(block, "name"), block.get("input"));
+                let call = |block: &Value| json::call(json::text(block, "id"), json::text(block, "name"), json::field(block, "input"));
                 read.calls = calls.map(call).collect();
                 conversation.messages.push(read);
                 continue;
@@ -116,14 +117,14 @@ impl Wire<Value> for Anthropic {
             for block in blocks.iter().filter(|block| is_result(block)) {
                 let spot = Spot::BehindPart(last_result.unwrap_or_default());
                 conversation.push_result_of_id(at, spot, json::text(block, "tool_use_id"));
-                json::measure_result(&mut conversation, block.get("content"));
+                json::measure_result(&mut conversation, json::field(block, "content"));
             }
             if let Some(run) = conversation.messages.last_mut().filter(|_| last_result.is_some()) {
                 run.is_marked |= blocks.iter().any(|block| is_result(block) && is_marked(block));
             }
             if last_result.is_none() || !blocks.iter().all(is_result) {
                 let is_marked = blocks.iter().any(|block| !is_result(block) && is_marked(block));
-                conversation.messages.push(Message { is_marked, ..json::message(at, Role::User, message.get("content"), kind) });
+                conversation.messages.push(Message { is_marked, ..json::message(at, Role::User, json::field(message, "content"), kind) });
             }
         }
         conversation
@@ -135,11 +136,11 @@ impl Wire<Value> for Anthropic {
         let marks = edits.cache.as_ref().filter(|marks| marks.unmark(&mut request, is_ours));
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
             let stable = edits.cache.as_ref().map_or(0, |marks| marks.first_block(&request));
-            let callers = request.get_mut("system").map(Value::take).unwrap_or_default();
+            let callers = json::field_mut(&mut request, "system").map(Value::take).unwrap_or_default();
             request["system"] = system_blocks(callers, system, stable);
         }
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
-        if let Some(Value::Array(messages)) = request.get_mut("messages") {
+        if let Some(Value::Array(messages)) = json::field_mut(&mut request, "messages") {
             for (at, message) in messages.iter_mut().enumerate() {
                 if edits.tool_output.is_some() {
                     let results = json::list_mut(message, "content").iter_mut().filter(|block| is_result(block));

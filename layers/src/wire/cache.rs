@@ -6,6 +6,7 @@
 
 use super::Role;
 use super::anthropic::is_result;
+use super::json;
 use serde_json::{Value, json};
 
 /// Blocks in which the provider looks for an earlier mark: the marked one is the first of them.
@@ -38,7 +39,7 @@ impl CacheMarks {
     }
     /// Bytes of our system prompt that are a block of their own in this request; 0 where it is one block.
     pub(super) fn first_block(&self, request: &Value) -> usize {
-        if self.splits(request.get("tools").map_or(0, bytes)) { self.stable } else { 0 }
+        if self.splits(json::field(request, "tools").map_or(0, bytes)) { self.stable } else { 0 }
     }
     /// A key for the conversation, unless the caller gave one.
     pub(super) fn set_key(&self, request: &mut Value) {
@@ -52,10 +53,10 @@ impl CacheMarks {
 
     /// Marks a request of Anthropic's, which holds no mark.
     pub(super) fn mark(&self, request: &mut Value) {
-        let tools = request.get("tools").map_or(0, bytes);
-        let system = request.get("system").map_or(0, bytes);
+        let tools = json::field(request, "tools").map_or(0, bytes);
+        let system = json::field(request, "system").map_or(0, bytes);
         let is_kept = |bytes: usize| bytes / BYTES_A_TOKEN >= self.minimum;
-        if let Some(Value::Array(blocks)) = request.get_mut("system") {
+        if let Some(Value::Array(blocks)) = json::field_mut(request, "system") {
             if blocks.len() > 1 && self.splits(tools) {
                 set(&mut blocks[0]);
             }
@@ -65,7 +66,7 @@ impl CacheMarks {
                 set(last);
             }
         }
-        let Some(Value::Array(messages)) = request.get_mut("messages") else { return };
+        let Some(Value::Array(messages)) = json::field_mut(request, "messages") else { return };
         let Some(end) = messages.iter().rposition(|message| message["role"] != "assistant") else { return };
         let before: usize = messages[..=end].iter().map(bytes).sum();
         if !is_kept(tools + system + before) {
@@ -92,7 +93,7 @@ fn bytes(value: &Value) -> usize {
 }
 
 fn blocks(message: &Value) -> usize {
-    message.get("content").and_then(Value::as_array).map_or(1, Vec::len)
+    json::field(message, "content").and_then(Value::as_array).map_or(1, Vec::len)
 }
 
 const MARK: &str = "cache_control";
@@ -109,7 +110,7 @@ fn set(block: &mut Value) {
 
 /// Marks a message's last block that takes a mark.
 fn set_last(message: &mut Value) {
-    let Some(content) = message.get_mut("content") else { return };
+    let Some(content) = json::field_mut(message, "content") else { return };
     if let Value::String(text) = content
         && !text.is_empty()
     {
@@ -129,7 +130,7 @@ impl CacheMarks {
     /// Takes the marks off that are ours, which a caller may have kept: those on texts of ours, where we would set any, and those where earlier requests
     /// ended. False where there is any other, and then none is taken off.
     pub(super) fn unmark(&self, request: &mut Value, ours: impl Fn(&str) -> bool) -> bool {
-        let all = ["tools", "system", "messages"].map(|field| request.get(field).map_or(0, bytes));
+        let all = ["tools", "system", "messages"].map(|field| json::field(request, field).map_or(0, bytes));
         let is_short = all.iter().sum::<usize>() / BYTES_A_TOKEN < self.minimum;
         if is_short {
             return !holds_a_mark(request);
@@ -157,17 +158,17 @@ fn unmark(request: &mut Value) {
             block.shift_remove(MARK);
         }
     };
-    unmark(request.get_mut("system"));
-    for message in request.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
-        unmark(message.get_mut("content"));
+    unmark(json::field_mut(request, "system"));
+    for message in json::field_mut(request, "messages").and_then(Value::as_array_mut).into_iter().flatten() {
+        unmark(json::field_mut(message, "content"));
     }
 }
 
 /// Of tools and system text; `None` where the request is marked.
 pub(super) fn unmarked_bytes(request: &Value) -> Option<usize> {
-    let is_marked = |holder: &Value, field: &str| super::json::list(holder, field).iter().any(is_marked);
-    let ahead = || ["tools", "system"].map(|field| request.get(field).map_or(0, bytes)).iter().sum();
-    let in_a_message = || super::json::list(request, "messages").iter().any(|message| is_marked(message, "content"));
+    let is_marked = |holder: &Value, field: &str| json::list(holder, field).iter().any(is_marked);
+    let ahead = || ["tools", "system"].map(|field| json::field(request, field).map_or(0, bytes)).iter().sum();
+    let in_a_message = || json::list(request, "messages").iter().any(|message| is_marked(message, "content"));
     (!is_marked(request, "tools") && !is_marked(request, "system") && !in_a_message()).then(ahead)
 }
 
@@ -176,22 +177,22 @@ impl CacheMarks {
     fn is_marked_by_the_caller(&self, request: &Value, is_ours: impl Fn(&str) -> bool) -> bool {
         let is_callers = |block: &Value, may_be_ours: &dyn Fn() -> bool| {
             let is_ours = |mark: &Value| block["text"].as_str().is_some_and(&is_ours) || (*mark == ours() && may_be_ours());
-            let own = block.get(MARK).is_some_and(|mark| !is_ours(mark));
+            let own = json::field(block, MARK).is_some_and(|mark| !is_ours(mark));
             own || block.as_object().is_some_and(|fields| fields.iter().any(|(name, value)| name != MARK && holds_a_mark(value)))
         };
-        let system = super::json::list(request, "system").iter().any(|block| is_callers(block, &|| self.system_came_unmarked));
+        let system = json::list(request, "system").iter().any(|block| is_callers(block, &|| self.system_came_unmarked));
         let in_message = |(at, message): (usize, &Value)| {
             let ended = |block: &Value| self.ended.contains(&(at, if is_result(block) { Role::Tool } else { Role::User }));
-            super::json::list(message, "content").iter().any(|block| is_callers(block, &|| ended(block)))
+            json::list(message, "content").iter().any(|block| is_callers(block, &|| ended(block)))
         };
         let elsewhere = request.as_object().into_iter().flatten().filter(|(name, _)| !matches!(name.as_str(), "system" | "messages"));
         elsewhere.into_iter().any(|(name, value)| name == MARK || holds_a_mark(value))
             || system
-            || super::json::list(request, "messages").iter().enumerate().any(in_message)
+            || json::list(request, "messages").iter().enumerate().any(in_message)
     }
 }
 
 /// Whether this very block carries one.
 pub(super) fn is_marked(block: &Value) -> bool {
-    block.get(MARK).is_some()
+    json::field(block, MARK).is_some()
 }

@@ -87,7 +87,10 @@ pub struct Message {
 impl Message {
     /// All text of it, parts joined by line ends.
     pub fn text(&self) -> String {
-        self.texts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
+        match &*self.texts {
+            [only] => only.text.clone(),
+            texts => texts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"),
+        }
     }
 }
 

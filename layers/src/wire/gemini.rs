@@ -21,7 +21,7 @@ const PARTS: Parts = Parts { kind: None };
 
 /// A field in either spelling.
 fn either<'a>(value: &'a Value, camel: &str, snake: &str) -> Option<&'a Value> {
-    value.get(camel).or_else(|| value.get(snake))
+    json::field(value, camel).or_else(|| json::field(value, snake))
 }
 fn function_call(part: &Value) -> Option<&Value> {
     either(part, "functionCall", "function_call")
@@ -31,15 +31,15 @@ fn function_response(part: &Value) -> Option<&Value> {
 }
 
 fn function_response_mut(part: &mut Value) -> Option<&mut Value> {
-    let field = if part.get("functionResponse").is_some() { "functionResponse" } else { "function_response" };
-    part.get_mut(field)
+    let field = if json::field(part, "functionResponse").is_some() { "functionResponse" } else { "function_response" };
+    json::field_mut(part, field)
 }
 /// The functions that a tool declares.
 fn declarations(tool: &Value) -> &[Value] {
     either(tool, "functionDeclarations", "function_declarations").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 fn declarations_mut(tool: &mut Value) -> &mut [Value] {
-    let field = if tool.get("functionDeclarations").is_some() { "functionDeclarations" } else { "function_declarations" };
+    let field = if json::field(tool, "functionDeclarations").is_some() { "functionDeclarations" } else { "function_declarations" };
     json::list_mut(tool, field)
 }
 
@@ -52,10 +52,10 @@ fn takes_functions(request: &Value) -> bool {
 }
 
 fn kind(part: &Value) -> PartKind {
-    let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or_default();
+    let is_thought = json::field(part, "thought").and_then(Value::as_bool).unwrap_or_default();
     if is_thought || function_call(part).is_some() || function_response(part).is_some() {
         PartKind::NotSeen
-    } else if part.get("text").is_some() {
+    } else if json::field(part, "text").is_some() {
         PartKind::Text
     } else {
         PartKind::Media
@@ -71,7 +71,7 @@ impl Wire<Value> for Gemini {
         let mut conversation = Conversation {
             model: json::model(request),
             system: json::system(
-                either(request, "systemInstruction", "system_instruction").map(|system| system.get("parts").unwrap_or(system)),
+                either(request, "systemInstruction", "system_instruction").map(|system| json::field(system, "parts").unwrap_or(system)),
             ),
             results_stand_alone: true,
             held_by_provider: cached.map(|name| HeldHistory::Fixed(name.to_owned())),
@@ -84,9 +84,10 @@ impl Wire<Value> for Gemini {
         for (at, content) in json::list(request, "contents").iter().enumerate() {
             let parts = json::list(content, "parts");
             if json::text(content, "role") == "model" {
-                let mut read = json::message(at, Role::Assistant, content.get("parts"), kind);
+                let mut read = json::message(at, Role::Assistant, json::field(content, "parts"), kind);
                 let calls = parts.iter().filter_map(function_call);
-                read.calls = calls.map(|call| json::call(json::text(call, "id"), json::text(call, "name"), call.get("args"))).collect();
+                read.calls =
+                    calls.map(|call| json::call(json::text(call, "id"), json::text(call, "name"), json::field(call, "args"))).collect();
                 conversation.messages.push(read);
                 continue;
             }
@@ -95,10 +96,10 @@ impl Wire<Value> for Gemini {
                     "" => conversation.push_result_of_name(at, Spot::Content, json::text(response, "name")),
                     id => conversation.push_result_of_id(at, Spot::Content, id),
                 }
-                json::measure_result(&mut conversation, response.get("response"));
+                json::measure_result(&mut conversation, json::field(response, "response"));
             }
             if parts.is_empty() || parts.iter().any(|part| function_response(part).is_none()) {
-                conversation.messages.push(json::message(at, Role::User, content.get("parts"), kind));
+                conversation.messages.push(json::message(at, Role::User, json::field(content, "parts"), kind));
             }
         }
         conversation
@@ -106,8 +107,8 @@ impl Wire<Value> for Gemini {
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
-            let field = if request.get("system_instruction").is_some() { "system_instruction" } else { "systemInstruction" };
-            let callers = request.get_mut(field).map(Value::take).unwrap_or_default();
+            let field = if json::field(&request, "system_instruction").is_some() { "system_instruction" } else { "systemInstruction" };
+            let callers = json::field_mut(&mut request, field).map(Value::take).unwrap_or_default();
             request[field] = match callers {
                 Value::Object(mut content) => {
                     let parts = content.get_mut("parts").map(Value::take).unwrap_or_default();
@@ -120,7 +121,7 @@ impl Wire<Value> for Gemini {
         }
         tools::add(&mut request, &edits.tools, Format::Gemini);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().flat_map(declarations_mut), edits);
-        if let Some(Value::Array(contents)) = request.get_mut("contents") {
+        if let Some(Value::Array(contents)) = json::field_mut(&mut request, "contents") {
             for (at, content) in contents.iter_mut().enumerate() {
                 if edits.tool_output.is_some() {
                     let responses = json::list_mut(content, "parts").iter_mut().filter_map(function_response_mut);

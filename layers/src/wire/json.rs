@@ -1,9 +1,10 @@
 //! What the JSON wires share.
 
 use super::edits::{Append, Edits, Removal, SystemEdit};
-use super::tool_output::{result_chars, result_texts};
+use super::tool_output::{each_result_text, result_chars};
 use super::{Conversation, GAP, Message, Part, Role, Spot, ToolCall};
 use serde_json::{Map, Value};
+use std::fmt::Write;
 use std::mem;
 
 /// How a format writes a list of content parts.
@@ -69,7 +70,7 @@ impl Parts {
             _ => Vec::new(),
         };
         let ours = system.ours();
-        if let Some(Value::String(first)) = parts.first_mut().and_then(|part| part.get_mut("text")) {
+        if let Some(Value::String(first)) = parts.first_mut().and_then(|part| field_mut(part, "text")) {
             let callers = system.callers(first);
             if callers.is_empty() && !first.is_empty() {
                 if ours.is_empty() {
@@ -100,19 +101,40 @@ pub(super) fn push_behind(text: &mut String, append: &Append) {
     text.push_str(&append.text);
 }
 
+/// Objects of these formats have a few fields. To look at each costs less than to hash a name, and dozens are looked up in a request.
+const FEW_FIELDS: usize = 16;
+
+/// A field of an object.
+pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let fields = value.as_object()?;
+    if fields.len() > FEW_FIELDS {
+        return fields.get(name);
+    }
+    fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
+}
+
+/// A field of an object, to change.
+pub(super) fn field_mut<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let fields = value.as_object_mut()?;
+    if fields.len() > FEW_FIELDS {
+        return fields.get_mut(name);
+    }
+    fields.iter_mut().find(|(field, _)| *field == name).map(|(_, value)| value)
+}
+
 /// A field's items; none where it is no list.
-pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
-    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    field(value, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A field's text; empty where it is none.
-pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    field(value, name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The model that a body names.
 pub(super) fn model(body: &Value) -> Option<String> {
-    body.get("model").and_then(Value::as_str).map(str::to_owned)
+    field(body, "model").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A system text: a string, or parts with the same gaps between them as between ours and the caller's.
@@ -161,38 +183,61 @@ pub(super) enum PartKind {
 
 /// A value as JSON with sorted keys, without marks that callers move about.
 pub(crate) fn canonical(value: &Value) -> String {
-    fn write(value: &Value, out: &mut String) {
-        match value {
-            Value::Object(fields) => {
-                let mut fields: Vec<_> = fields.iter().filter(|(key, _)| !MARKS.contains(&key.as_str())).collect();
-                fields.sort_by_key(|(key, _)| *key);
-                out.push('{');
-                for (n, (key, value)) in fields.into_iter().enumerate() {
-                    if n > 0 {
-                        out.push(',');
-                    }
-                    out.push_str(&Value::from(key.as_str()).to_string());
-                    out.push(':');
-                    write(value, out);
-                }
-                out.push('}');
+    let mut out = String::new();
+    write_canonical(value, &mut out);
+    out
+}
+
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.iter().filter(|(key, _)| !MARKS.contains(&key.as_str()));
+            out.push('{');
+            if fields.keys().is_sorted() {
+                write_fields(own, out);
+            } else {
+                let mut own: Vec<_> = own.collect();
+                own.sort_by_key(|(key, _)| *key);
+                write_fields(own.into_iter(), out);
             }
-            Value::Array(items) => {
-                out.push('[');
-                for (n, item) in items.iter().enumerate() {
-                    if n > 0 {
-                        out.push(',');
-                    }
-                    write(item, out);
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    out.push(',');
                 }
-                out.push(']');
+                write_canonical(item, out);
             }
-            plain => out.push_str(&plain.to_string()),
+            out.push(']');
+        }
+        Value::String(text) => write_string(text, out),
+        plain => {
+            let _ = write!(out, "{plain}");
         }
     }
-    let mut out = String::new();
-    write(value, &mut out);
-    out
+}
+
+fn write_fields<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut String) {
+    for (n, (key, value)) in fields.enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        write_string(key, out);
+        out.push(':');
+        write_canonical(value, out);
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\' | 0x7f)) {
+        // Writing to a string can't fail.
+        let _ = write!(out, "{}", Value::from(text));
+    } else {
+        out.reserve(text.len() + 2);
+        out.extend(["\"", text, "\""]);
+    }
 }
 
 const MARKS: [&str; 3] = ["cache_control", "thoughtSignature", "thought_signature"];
@@ -230,37 +275,37 @@ fn parsed_arguments(text: &str) -> Option<Value> {
 
 /// The names of tools that have a description, or could have one.
 pub(super) fn described<'a>(tools: impl Iterator<Item = &'a Value>) -> Vec<String> {
-    tools.filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect()
+    tools.filter_map(|tool| Some(field(tool, "name")?.as_str()?.to_owned())).collect()
 }
 
 /// Changes the descriptions of these tools.
 pub(super) fn describe<'a>(tools: impl Iterator<Item = &'a mut Value>, edits: &Edits) {
     for tool in tools {
-        let Some(change) = tool.get("name").and_then(Value::as_str).and_then(|name| edits.tool_descriptions.get(name)) else { continue };
+        let Some(change) = field(tool, "name").and_then(Value::as_str).and_then(|name| edits.tool_descriptions.get(name)) else { continue };
         let description = change.apply(text(tool, "description")).into_owned();
-        if !(description.is_empty() && tool.get("description").is_none()) {
+        if !(description.is_empty() && field(tool, "description").is_none()) {
             tool["description"] = description.into();
         }
     }
 }
 
 /// A field's items, to change; none where it is no list.
-pub(super) fn list_mut<'a>(value: &'a mut Value, field: &str) -> &'a mut [Value] {
-    value.get_mut(field).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+pub(super) fn list_mut<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
+    field_mut(value, name).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
 
 /// Notes of the result that was pushed last how long it is, and which bodies of skills it holds.
 pub(super) fn measure_result(conversation: &mut Conversation, result: Option<&Value>) {
     conversation.measure_result(result.map_or(0, result_chars));
-    for text in result.map(result_texts).unwrap_or_default() {
-        conversation.note_skill_blocks(text);
+    if let Some(result) = result {
+        each_result_text(result, |text| conversation.note_skill_blocks(text));
     }
 }
 
 /// Cuts a field that holds a tool's result.
-pub(super) fn cut_result(holder: &mut Value, field: &str, edits: &Edits) {
+pub(super) fn cut_result(holder: &mut Value, name: &str, edits: &Edits) {
     if let Some(bound) = &edits.tool_output
-        && let Some(result) = holder.get_mut(field)
+        && let Some(result) = field_mut(holder, name)
     {
         bound.cut_result(result);
     }
@@ -269,7 +314,7 @@ pub(super) fn cut_result(holder: &mut Value, field: &str, edits: &Edits) {
 /// Cuts a field that should hold JSON in a string, and does not.
 pub(super) fn cut_arguments(holder: &mut Value, edits: &Edits) {
     if let Some(bound) = &edits.tool_output
-        && let Some(Value::String(arguments)) = holder.get_mut("arguments")
+        && let Some(Value::String(arguments)) = field_mut(holder, "arguments")
         && let Some(cut) = bound.malformed_arguments(arguments)
     {
         *arguments = cut;
@@ -284,7 +329,7 @@ pub(super) fn write_messages(
     edit: impl Fn(&mut Value, usize),
     new_message: impl Fn(&str) -> Value,
 ) {
-    let Some(Value::Array(messages)) = body.get_mut("messages") else { return };
+    let Some(Value::Array(messages)) = field_mut(body, "messages") else { return };
     let old = mem::take(messages);
     messages.reserve(old.len() + 2);
     if let Some(system) = &edits.system
@@ -297,7 +342,7 @@ pub(super) fn write_messages(
     for (at, mut message) in old.into_iter().enumerate() {
         if at == 0
             && let Some(system) = edits.system.as_ref().filter(|system| is_system(&message) && !system.is_nothing())
-            && let Some(content) = message.get_mut("content")
+            && let Some(content) = field_mut(&mut message, "content")
         {
             *content = match content.take() {
                 Value::String(text) => system.in_front_of(&text).into(),
@@ -319,6 +364,6 @@ pub(super) fn is_system(message: &Value) -> bool {
 }
 
 /// A list of objects under this field: what a conversation is made of.
-pub(super) fn is_list_of_objects(body: &Value, field: &str) -> bool {
-    body.get(field).and_then(Value::as_array).is_some_and(|items| items.iter().all(Value::is_object))
+pub(super) fn is_list_of_objects(body: &Value, name: &str) -> bool {
+    field(body, name).and_then(Value::as_array).is_some_and(|items| items.iter().all(Value::is_object))
 }

@@ -36,7 +36,7 @@ impl Wire<Value> for OllamaChat {
         if !json::is_list_of_objects(request, "messages") || json::list(request, "messages").is_empty() {
             return Conversation::foreign();
         }
-        let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| tool.get("function")));
+        let tools = json::described(json::list(request, "tools").iter().filter_map(|tool| json::field(tool, "function")));
         let (model, system, tool_names) = (json::model(request), json::leading_system(request), tools::names(request));
         let mut conversation = Conversation { model, system, provider: Some(PROVIDER), tools, tool_names, ..Conversation::default() };
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
@@ -45,7 +45,10 @@ impl Wire<Value> for OllamaChat {
                 "tool" => {
                     match json::text(message, "tool_call_id") {
                         "" => {
-                            let name = message.get("tool_name").or_else(|| message.get("name")).and_then(Value::as_str).unwrap_or_default();
+                            let name = json::field(message, "tool_name")
+                                .or_else(|| json::field(message, "name"))
+                                .and_then(Value::as_str)
+                                .unwrap_or_default();
                             // Older clients name nothing: results come in the order of the calls.
                             conversation.push_result(at, Spot::NewMessage, |calls, before| {
                                 let is_open = |n: &usize| !before.contains(&Some(*n)) && (name.is_empty() || calls[*n].name == name);
@@ -54,15 +57,19 @@ impl Wire<Value> for OllamaChat {
                         }
                         id => conversation.push_result_of_id(at, Spot::NewMessage, id),
                     }
-                    json::measure_result(&mut conversation, message.get("content"));
+                    json::measure_result(&mut conversation, json::field(message, "content"));
                 }
                 role => {
                     let role = if role == "assistant" { Role::Assistant } else { Role::User };
-                    let mut read = json::message(at, role, message.get("content"), kind);
+                    let mut read = json::message(at, role, json::field(message, "content"), kind);
                     read.media.extend(images(message));
                     for call in json::list(message, "tool_calls") {
-                        let function = call.get("function").unwrap_or(&Value::Null);
-                        read.calls.push(json::call(json::text(call, "id"), json::text(function, "name"), function.get("arguments")));
+                        let function = json::field(call, "function").unwrap_or(&Value::Null);
+                        read.calls.push(json::call(
+                            json::text(call, "id"),
+                            json::text(function, "name"),
+                            json::field(function, "arguments"),
+                        ));
                     }
                     conversation.messages.push(read);
                 }
@@ -73,7 +80,7 @@ impl Wire<Value> for OllamaChat {
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
         tools::add(&mut request, &edits.tools, Format::Ollama);
-        let functions = json::list_mut(&mut request, "tools").iter_mut().filter_map(|tool| tool.get_mut("function"));
+        let functions = json::list_mut(&mut request, "tools").iter_mut().filter_map(|tool| json::field_mut(tool, "function"));
         json::describe(functions, edits);
         let edit = |message: &mut Value, at: usize| {
             if json::text(message, "role") == "tool" {
@@ -95,20 +102,21 @@ impl Wire<Value> for OllamaChat {
 
 impl Wire<Value> for OllamaGenerate {
     fn read(&self, request: &Value) -> Conversation {
-        let is_raw = request.get("raw").and_then(Value::as_bool).unwrap_or_default();
+        let is_raw = json::field(request, "raw").and_then(Value::as_bool).unwrap_or_default();
         let has_suffix = !json::text(request, "suffix").is_empty();
-        let Some(prompt) = request.get("prompt").and_then(Value::as_str).filter(|prompt| !is_raw && !has_suffix && !prompt.is_empty())
+        let Some(prompt) =
+            json::field(request, "prompt").and_then(Value::as_str).filter(|prompt| !is_raw && !has_suffix && !prompt.is_empty())
         else {
             return Conversation::foreign();
         };
-        let held = request.get("context").filter(|context| context.as_array().is_some_and(|tokens| !tokens.is_empty()));
+        let held = json::field(request, "context").filter(|context| context.as_array().is_some_and(|tokens| !tokens.is_empty()));
         let texts = vec![Part { index: 0, text: prompt.to_owned() }];
         let message = Message { is_string: true, texts, media: images(request), ..Message::default() };
         Conversation {
             messages: vec![message],
             held_by_provider: held.map(|tokens| HeldHistory::Fixed(json::canonical(tokens))),
             model: json::model(request),
-            system: json::system(request.get("system")),
+            system: json::system(json::field(request, "system")),
             provider: Some(PROVIDER),
             takes_no_tools: true,
             ..Conversation::default()
@@ -123,7 +131,7 @@ impl Wire<Value> for OllamaGenerate {
                 request["system"] = text.into();
             }
         }
-        if let Some(Value::String(prompt)) = request.get_mut("prompt") {
+        if let Some(Value::String(prompt)) = json::field_mut(&mut request, "prompt") {
             for removal in edits.removals_at(0) {
                 if let Removal::Cut { keep, .. } = removal {
                     prompt.truncate(*keep);

@@ -26,11 +26,11 @@ fn kind(part: &Value) -> PartKind {
 
 /// What a tool is defined by: a function, or a custom tool.
 fn definition(tool: &Value) -> Option<&Value> {
-    tool.get("function").or_else(|| tool.get("custom"))
+    json::field(tool, "function").or_else(|| json::field(tool, "custom"))
 }
 fn definition_mut(tool: &mut Value) -> Option<&mut Value> {
-    let field = if tool.get("function").is_some() { "function" } else { "custom" };
-    tool.get_mut(field)
+    let field = if json::field(tool, "function").is_some() { "function" } else { "custom" };
+    json::field_mut(tool, field)
 }
 
 impl Wire<Value> for OpenAiChat {
@@ -42,6 +42,7 @@ impl Wire<Value> for OpenAiChat {
         let tools = json::described(json::list(request, "tools").iter().filter_map(definition).chain(json::list(request, "functions")));
         let (model, system, tool_names) = (json::model(request), json::leading_system(request), tools::names(request));
         let mut conversation = Conversation { speaks_as_developer, system, model, tools, tool_names, ..Conversation::default() };
+        conversation.messages.reserve(json::list(request, "messages").len());
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
             match json::text(message, "role") {
                 role @ ("tool" | "function") => {
@@ -50,26 +51,26 @@ impl Wire<Value> for OpenAiChat {
                     } else {
                         conversation.push_result_of_name(at, Spot::NewMessage, json::text(message, "name"));
                     }
-                    json::measure_result(&mut conversation, message.get("content"));
+                    json::measure_result(&mut conversation, json::field(message, "content"));
                 }
                 "assistant" => {
-                    let mut read = json::message(at, Role::Assistant, message.get("content"), kind);
+                    let mut read = json::message(at, Role::Assistant, json::field(message, "content"), kind);
                     let function = |read: &mut Message, call: &Value, id: &str| {
-                        json::push_function_call(read, at, id, json::text(call, "name"), call.get("arguments"));
+                        json::push_function_call(read, at, id, json::text(call, "name"), json::field(call, "arguments"));
                     };
                     for call in json::list(message, "tool_calls") {
-                        let body = call.get("function").or_else(|| call.get("custom")).unwrap_or(&Value::Null);
-                        match body.get("input") {
+                        let body = json::field(call, "function").or_else(|| json::field(call, "custom")).unwrap_or(&Value::Null);
+                        match json::field(body, "input") {
                             Some(input) => read.calls.push(json::call(json::text(call, "id"), json::text(body, "name"), Some(input))),
                             None => function(&mut read, body, json::text(call, "id")),
                         }
                     }
-                    if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
+                    if let Some(call) = json::field(message, "function_call").filter(|call| call.is_object()) {
                         function(&mut read, call, "");
                     }
                     conversation.messages.push(read);
                 }
-                _ => conversation.messages.push(json::message(at, Role::User, message.get("content"), kind)),
+                _ => conversation.messages.push(json::message(at, Role::User, json::field(message, "content"), kind)),
             }
         }
         conversation
@@ -83,9 +84,9 @@ impl Wire<Value> for OpenAiChat {
             match json::text(message, "role") {
                 "tool" | "function" => json::cut_result(message, "content", edits),
                 "assistant" if edits.tool_output.is_some() => {
-                    let calls = json::list_mut(message, "tool_calls").iter_mut().filter_map(|call| call.get_mut("function"));
+                    let calls = json::list_mut(message, "tool_calls").iter_mut().filter_map(|call| json::field_mut(call, "function"));
                     calls.for_each(|call| json::cut_arguments(call, edits));
-                    if let Some(call) = message.get_mut("function_call") {
+                    if let Some(call) = json::field_mut(message, "function_call") {
                         json::cut_arguments(call, edits);
                     }
                 }

@@ -30,7 +30,7 @@ fn kind(part: &Value) -> PartKind {
 /// An item's kind; one with a role is a message, whether it says so or not.
 fn item_kind(item: &Value) -> &str {
     match json::text(item, "type") {
-        "" if item.get("role").is_some() => "message",
+        "" if json::field(item, "role").is_some() => "message",
         kind => kind,
     }
 }
@@ -45,11 +45,11 @@ fn is_the_callers(tool: &Value) -> bool {
 }
 
 fn held_by_provider(request: &Value) -> Option<HeldHistory> {
-    if let Some(response) = request.get("previous_response_id").and_then(Value::as_str) {
+    if let Some(response) = json::field(request, "previous_response_id").and_then(Value::as_str) {
         return Some(HeldHistory::Fixed(response.to_owned()));
     }
-    let conversation = request.get("conversation")?;
-    let name = conversation.as_str().or_else(|| conversation.get("id")?.as_str())?;
+    let conversation = json::field(request, "conversation")?;
+    let name = conversation.as_str().or_else(|| json::field(conversation, "id")?.as_str())?;
     Some(HeldHistory::Growing(name.to_owned()))
 }
 
@@ -57,15 +57,16 @@ impl Wire<Value> for OpenAiResponses {
     fn read(&self, request: &Value) -> Conversation {
         let mut conversation = Conversation {
             model: json::model(request),
-            system: json::system(request.get("instructions")),
+            system: json::system(json::field(request, "instructions")),
             held_by_provider: held_by_provider(request),
             tools: json::described(json::list(request, "tools").iter().filter(|tool| is_the_callers(tool))),
             tool_names: tools::names(request),
             // A stored prompt may bring its own, which a list here would replace.
-            takes_no_tools: request.get("prompt").is_some_and(Value::is_object) && request.get("tools").is_none_or(Value::is_null),
+            takes_no_tools: json::field(request, "prompt").is_some_and(Value::is_object)
+                && json::field(request, "tools").is_none_or(Value::is_null),
             ..Conversation::default()
         };
-        match request.get("input") {
+        match json::field(request, "input") {
             Some(Value::String(text)) => {
                 let texts = vec![Part { index: 0, text: text.clone() }];
                 conversation.messages.push(Message { is_string: true, texts, ..Message::default() });
@@ -73,34 +74,34 @@ impl Wire<Value> for OpenAiResponses {
             }
             Some(Value::Array(items)) if items.iter().all(Value::is_object) => {}
             // A stored prompt may bring its own input.
-            None | Some(Value::Null) if request.get("prompt").is_some() => return conversation,
+            None | Some(Value::Null) if json::field(request, "prompt").is_some() => return conversation,
             _ => return Conversation::foreign(),
         }
         for (at, item) in json::list(request, "input").iter().enumerate() {
             match item_kind(item) {
                 "message" if json::is_system(item) => {}
                 "message" if json::text(item, "role") == "assistant" => {
-                    let read = json::message(at, Role::Assistant, item.get("content"), kind);
+                    let read = json::message(at, Role::Assistant, json::field(item, "content"), kind);
                     let message = conversation.assistant(at);
                     message.texts.extend(read.texts);
                     message.media.extend(read.media);
                 }
-                "message" => conversation.messages.push(json::message(at, Role::User, item.get("content"), kind)),
+                "message" => conversation.messages.push(json::message(at, Role::User, json::field(item, "content"), kind)),
                 "reasoning" | "item_reference" => {}
                 kind if kind.ends_with("_call_output") => {
                     conversation.push_result_of_id(at, Spot::NewMessage, json::text(item, "call_id"));
-                    json::measure_result(&mut conversation, item.get("output"));
+                    json::measure_result(&mut conversation, json::field(item, "output"));
                 }
                 "function_call" => {
                     let (id, name) = (json::text(item, "call_id"), json::text(item, "name"));
-                    json::push_function_call(conversation.assistant(at), at, id, name, item.get("arguments"));
+                    json::push_function_call(conversation.assistant(at), at, id, name, json::field(item, "arguments"));
                 }
                 "custom_tool_call" => {
-                    let call = json::call(json::text(item, "call_id"), json::text(item, "name"), item.get("input"));
+                    let call = json::call(json::text(item, "call_id"), json::text(item, "name"), json::field(item, "input"));
                     conversation.assistant(at).calls.push(call);
                 }
                 kind if kind.ends_with("_call") => {
-                    let arguments = item.get("action").or_else(|| item.get("arguments"));
+                    let arguments = json::field(item, "action").or_else(|| json::field(item, "arguments"));
                     let call = json::call(json::text(item, "call_id"), kind, arguments);
                     conversation.assistant(at).calls.push(call);
                 }
@@ -112,7 +113,7 @@ impl Wire<Value> for OpenAiResponses {
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
         if let Some(system) = &edits.system {
-            let callers = request.get("instructions").and_then(Value::as_str).unwrap_or_default();
+            let callers = json::field(&request, "instructions").and_then(Value::as_str).unwrap_or_default();
             let instructions = system.in_front_of(callers);
             if instructions != callers {
                 request["instructions"] = instructions.into();
@@ -120,7 +121,7 @@ impl Wire<Value> for OpenAiResponses {
         }
         tools::add(&mut request, &edits.tools, Format::OpenAiResponses);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
-        match request.get_mut("input") {
+        match json::field_mut(&mut request, "input") {
             Some(input @ Value::String(_)) if !edits.leaves(0) => {
                 let mut content = input.take();
                 PARTS.edit(&mut content, 0, edits, false);

@@ -162,12 +162,12 @@ fn marker(left_out: &str, location: Option<&str>) -> String {
 }
 
 /// The texts of a result, as they are counted here; none of what is only cut as JSON.
-pub(super) fn result_texts(result: &Value) -> Vec<&str> {
+pub(super) fn each_result_text(result: &Value, each: impl FnMut(&str)) {
     match result {
-        Value::String(text) => vec![text],
-        Value::Array(parts) => parts.iter().flat_map(texts).map(String::as_str).collect(),
-        Value::Object(fields) if fields.len() == 1 => fields.values().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+        Value::String(text) => std::iter::once(text.as_str()).for_each(each),
+        Value::Array(parts) => parts.iter().flat_map(texts).map(String::as_str).for_each(each),
+        Value::Object(fields) if fields.len() == 1 => fields.values().filter_map(Value::as_str).for_each(each),
+        _ => {}
     }
 }
 

@@ -55,12 +55,12 @@ impl Rendered {
     /// The same value, where it was told.
     pub(super) fn value(&self, id: &str, value: &str) -> Option<Arc<str>> {
         let told = self.values.get(id)?.as_ref()?;
-        (*told.text == *value).then(|| told.text.clone())
+        told.says(value).then(|| told.text.clone())
     }
 
     fn is_said(&self, said: &RenderedFragment, piece: &Piece<'_>) -> bool {
         let fragment = piece.fragment;
-        said.id == fragment.id
+        said.id == *fragment.id
             && said.layer == fragment.layer
             && (said.trust, said.tier, said.limit) == (fragment.trust, fragment.tier, piece.limit)
             && said.source == fragment.source

@@ -32,7 +32,7 @@ impl Said<'_> {
         let in_system = |f: &Fragment| is_start && self.stands_in_system(f, turn);
         let is_news = |f: &Fragment| {
             let is_held = turn.conversation.system_is_held && f.tier <= Tier::Session;
-            !is_held && told.get(&f.id) != Some(&*f.value()) && (has_body || f.id != ACTIVE_SKILLS)
+            !is_held && told.get(&f.id) != Some(&*f.value()) && (has_body || &*f.id != ACTIVE_SKILLS)
         };
         let stands = |f: &&&Fragment| in_system(f) || (settles && is_news(f));
         let standing = fragments.iter().filter(stands).map(|f| Standing::new(f, self.limit(f), !in_system(f), self.counter));
@@ -53,7 +53,7 @@ impl Said<'_> {
             let Some(shed) = text.shed else { continue };
             let (id, items_left_out) = (text.fragment.id.to_string(), shed.fitted.items_left_out);
             outcome.shed.push(ShedFragment { id, before, after: text.tokens, items_left_out });
-            self.shed.insert(text.fragment.id.clone(), shed);
+            self.shed.insert((&text.fragment.id).into(), shed);
         }
         self.budget = Some(outcome);
     }
@@ -104,7 +104,8 @@ impl<'s> Ages<'s> {
 
 /// The oldest facts go whole, until the others take no more than `room`.
 fn forget(standing: &mut [Standing<'_>], age: impl Fn(&Fragment) -> usize, room: usize, tags: &TailTags) {
-    let is_skill = |f: &Fragment| f.id.starts_with(ACTIVE_SKILL) || f.id == ACTIVE_SKILLS || matches!(f.effect, Some(Effect::Activates(_)));
+    let is_skill =
+        |f: &Fragment| f.id.starts_with(ACTIVE_SKILL) || &*f.id == ACTIVE_SKILLS || matches!(f.effect, Some(Effect::Activates(_)));
     // What stands at the start and states no rank is what a session cannot do without.
     let may_go = |f: &Fragment| !f.is_fixed && f.pool.is_none() && !is_skill(f) && (f.shedding.is_some() || f.tier > Tier::Session);
     let mut order: Vec<usize> = (0..standing.len()).filter(|n| may_go(standing[*n].fragment)).collect();

@@ -2,7 +2,7 @@
 
 use super::places::Anchor;
 use super::state::State;
-use crate::prompt::fragment::{ACTIVE_SKILL, FragmentId};
+use crate::prompt::fragment::{ACTIVE_SKILL, Fragment, FragmentId};
 use crate::prompt::manifest::{RenderedFragment, RenderedTool};
 use crate::skill::{ActiveSkills, SkillId};
 use crate::text::TextChange;
@@ -34,6 +34,17 @@ impl Value {
     pub(super) fn was_said(&self) -> bool {
         self.said_bytes > 0
     }
+    /// Of a fragment, told by what was said of it.
+    pub(super) fn of(state: &mut State, fragment: &Fragment, value: &str, said: &str) -> Self {
+        match fragment.text.shared().filter(|shared| is_one(shared, value)) {
+            Some(shared) => Self::told_with(state, shared, said),
+            None => Self::told(state, value, said),
+        }
+    }
+    /// The same text. What is shared is known by where it stands.
+    pub(super) fn says(&self, value: &str) -> bool {
+        is_one(&self.text, value) || *self.text == *value
+    }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
         Self { text: state.intern(value), base: state.base, said_bytes: said.len(), in_result: false }
     }
@@ -55,6 +66,11 @@ impl Value {
     }
 }
 
+/// Not alike: the same bytes at the same place.
+fn is_one(one: &str, other: &str) -> bool {
+    std::ptr::eq(one, other)
+}
+
 /// What was told last, whole, by id; `None`: it was said to be gone.
 pub(super) type Values = BTreeMap<FragmentId, Option<Value>>;
 
@@ -70,6 +86,10 @@ impl Told {
     pub(crate) fn skills(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         let family = self.0.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
         family.map_while(|(id, value)| Some((id.strip_prefix(ACTIVE_SKILL)?, value.as_ref().map(|value| &*value.text))))
+    }
+    /// The body of a skill, where it was told.
+    pub(crate) fn skill(&self, skill: &SkillId) -> Option<&str> {
+        self.skills().find(|(id, _)| *id == skill.as_str()).and_then(|(_, value)| value)
     }
     pub(super) fn was_told_gone(&self, id: &str) -> bool {
         self.0.get(id).is_some_and(Option::is_none)

@@ -4,7 +4,7 @@
 use super::entry::{System, Values, is_false};
 use super::places::{Anchor, AnchorKey};
 use crate::prompt::manifest::{ContentHash, RenderedFragment};
-use crate::skill::{ActiveSkill, SkillId};
+use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::wire::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -177,8 +177,8 @@ pub struct AnchoredText {
     pub(super) fragments: Arc<[RenderedFragment]>,
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub(super) values: Values,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) active: Vec<ActiveSkill>,
+    #[serde(default, skip_serializing_if = "ActiveSkills::is_empty")]
+    pub(super) active: ActiveSkills,
     /// Of these, those that came into force here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) activated: Vec<SkillId>,
@@ -210,7 +210,7 @@ impl AnchoredText {
     }
     /// The skills in force here.
     pub fn active(&self) -> &[ActiveSkill] {
-        &self.active
+        self.active.as_slice()
     }
 }
 

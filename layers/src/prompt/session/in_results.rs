@@ -52,10 +52,12 @@ impl State {
     /// Of these skills in force those whose body the branch was told, and is not told any more as a request shows it: the caller cleared the result
     /// that held it, or keeps the newest turn's texts alone.
     pub(super) fn said_before(&self, newest: Option<Anchor>, active: &[ActiveSkill], told: &Told) -> BTreeSet<SkillId> {
-        let id = |skill: &ActiveSkill| format!("{ACTIVE_SKILL}{}", skill.id);
-        let was_told = |id: &str| self.branch(newest).find_map(|(_, entry)| entry.values.get(id)).is_some_and(Option::is_some);
-        let untold = active.iter().filter(|skill| told.get(&id(skill)).is_none());
-        untold.filter(|skill| was_told(&id(skill))).map(|skill| skill.id.clone()).collect()
+        let was_told = |skill: &ActiveSkill| {
+            let id = format!("{ACTIVE_SKILL}{}", skill.id);
+            self.branch(newest).find_map(|(_, entry)| entry.values.get(&*id)).is_some_and(Option::is_some)
+        };
+        let untold = active.iter().filter(|skill| told.skill(&skill.id).is_none());
+        untold.filter(|skill| was_told(skill)).map(|skill| skill.id.clone()).collect()
     }
     /// What the branch of the last request was told of a fragment.
     fn told_at_last(&self, id: &str) -> Option<&Value> {
@@ -102,7 +104,7 @@ impl Said<'_> {
             };
             self.takes_effect(fragment, turn);
             self.loaded.extend(self.loading(fragment, block, block.len() < fragment.value().len()));
-            values.insert(fragment.id.clone(), Some(Value::in_result(state, block)));
+            values.insert((&fragment.id).into(), Some(Value::in_result(state, block)));
         }
         left
     }

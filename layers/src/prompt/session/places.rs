@@ -98,15 +98,13 @@ impl AnchorKey {
     fn message(&self, message: &Message) -> Digest {
         let mut hasher = self.hasher();
         message.role.hash(&mut hasher);
+        let texts = || message.texts.iter().map(|part| (part.index, part.text.trim_end())).filter(|(_, text)| !text.is_empty());
+        texts().for_each(|(_, text)| (b't', text).hash(&mut hasher));
         // A picture ahead of a text is another message than one behind it: behind it, the text may be ours.
-        let mut texts = Vec::new();
-        for (index, text) in message.texts.iter().map(|part| (part.index, part.text.trim_end())).filter(|(_, text)| !text.is_empty()) {
-            (b't', text).hash(&mut hasher);
-            texts.push(index);
-        }
-        texts.sort_unstable();
+        let mut indices: Vec<usize> = if message.media.is_empty() { Vec::new() } else { texts().map(|(index, _)| index).collect() };
+        indices.sort_unstable();
         for part in &message.media {
-            let ahead = texts.partition_point(|index| *index < part.index);
+            let ahead = indices.partition_point(|index| *index < part.index);
             (b'm', ahead as u64, &part.text).hash(&mut hasher);
         }
         message.calls.iter().for_each(|call| (b'c', &call.name, &call.arguments).hash(&mut hasher));
@@ -212,7 +210,8 @@ impl Memory {
 
     /// One pass over the messages, which go on where `seed` stands; what is ours leaves `conversation`.
     pub(crate) fn read(&self, conversation: &mut Conversation, seed: Anchor) -> Reading {
-        let mut reading = Reading::default();
+        let all = conversation.messages.len();
+        let mut reading = Reading { places: Vec::with_capacity(all), messages: Vec::with_capacity(all), ..Reading::default() };
         let mut chain = seed;
         // The results right before, until our text behind them was found.
         let mut results: Option<Place> = None;

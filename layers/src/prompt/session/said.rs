@@ -61,7 +61,7 @@ impl Said<'_> {
             let mut without_room = None;
             for (n, (bytes, fragment, _)) in new.iter().enumerate() {
                 let share = left / (new.len() - n);
-                self.shares.insert(fragment.id.clone(), Limit::Bytes(share));
+                self.shares.insert((&fragment.id).into(), Limit::Bytes(share));
                 left -= share.min(*bytes);
                 if fragment.text.fit(&self.room(Limit::Bytes(share))).text.is_empty() {
                     without_room = Some(n);
@@ -70,18 +70,18 @@ impl Said<'_> {
             // One alone has all the room there is.
             let Some(n) = without_room.filter(|_| new.len() > 1) else { break };
             let (_, fragment, _) = new.remove(n);
-            self.shares.insert(fragment.id.clone(), Limit::Bytes(0));
+            self.shares.insert((&fragment.id).into(), Limit::Bytes(0));
         }
     }
     pub(super) fn limit(&self, fragment: &Fragment) -> Limit {
-        self.shares.get(&fragment.id).copied().unwrap_or(fragment.limit)
+        self.shares.get(&*fragment.id).copied().unwrap_or(fragment.limit)
     }
     fn room(&self, limit: Limit) -> Room<'_> {
         Room::new(limit, self.counter)
     }
     /// As much as its limit holds, or what a budget left of it.
     fn fit<'f>(&self, fragment: &'f Fragment) -> Fitted<'f> {
-        match self.shed.get(&fragment.id) {
+        match self.shed.get(&*fragment.id) {
             Some(shed) => shed.fitted.clone(),
             None => fragment.text.fit(&self.room(self.limit(fragment))),
         }
@@ -109,9 +109,9 @@ impl Said<'_> {
             self.takes_effect(fragment, turn);
             let told = match last.as_ref().and_then(|last| last.value(&fragment.id, &value)) {
                 Some(shared) => Value::told_with(state, &shared, &piece.text),
-                None => Value::told(state, &value, &piece.text),
+                None => Value::of(state, fragment, &value, &piece.text),
             };
-            values.insert(fragment.id.clone(), Some(told));
+            values.insert((&fragment.id).into(), Some(told));
             pieces.push(piece);
         }
         let (text, fragments) = match last.as_ref().filter(|last| last.is(&pieces)) {
@@ -179,11 +179,13 @@ impl Said<'_> {
         let mut kept = self.in_results(state, turn, all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
         if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
-            kept.retain(|f| f.id != ACTIVE_SKILLS);
+            kept.retain(|f| &*f.id != ACTIVE_SKILLS);
         }
         let fragments = &*kept;
-        let mut active = crate::skill::ActiveSkills::default();
-        active.merge(&turn.active);
+        let mut active = turn.inherited.clone();
+        if active.as_slice() != turn.active {
+            active = turn.active.iter().cloned().collect();
+        }
         if parent != opened.held {
             // Settled since this request was opened.
             active.merge(state.active_at(parent).as_slice());
@@ -223,8 +225,8 @@ impl Said<'_> {
             parent,
             opened: opened.at,
             compacted: turn.round == Round::Compacted,
-            text: "".into(),
-            fragments: Arc::new([]),
+            text: Arc::default(),
+            fragments: Arc::default(),
             values,
             active,
             activated,
@@ -253,19 +255,19 @@ impl Said<'_> {
         let mut pieces = Vec::new();
         self.share_out(fragments, told);
         for fragment in fragments.iter().copied() {
-            if (turn.conversation.system_is_held && fragment.tier <= Tier::Session) || self.refused.contains(&fragment.id) {
+            if (turn.conversation.system_is_held && fragment.tier <= Tier::Session) || self.refused.contains(&*fragment.id) {
                 continue;
             }
             let value = fragment.value();
-            let before = told.0.get(&fragment.id).and_then(Option::as_ref);
-            if before.is_some_and(|before| *before.text == *value) {
+            let before = told.0.get(&*fragment.id).and_then(Option::as_ref);
+            if before.is_some_and(|before| before.says(&value)) {
                 continue;
             }
             if fragment.is_fixed && before.is_some_and(|before| before.base == state.base) {
                 continue;
             }
             // What a rebase took away, or a budget kept from being said, is no ground to tell a change against.
-            let ground = before.filter(|before| before.base == state.base && before.was_said() && !self.shed.contains_key(&fragment.id));
+            let ground = before.filter(|before| before.base == state.base && before.was_said() && !self.shed.contains_key(&*fragment.id));
             let fitted = match ground {
                 Some(before) => fragment.text.since(&before.text, &self.room(self.limit(fragment))),
                 None => Some(self.fit(fragment)),
@@ -277,7 +279,7 @@ impl Said<'_> {
                 continue;
             };
             self.takes_effect(fragment, turn);
-            values.insert(fragment.id.clone(), Some(Value::told(state, &value, &piece.text)));
+            values.insert((&fragment.id).into(), Some(Value::of(state, fragment, &value, &piece.text)));
             self.loads(&piece);
             pieces.push(piece);
         }
@@ -287,7 +289,7 @@ impl Said<'_> {
     /// `None` where nothing of it fits, which is diagnosed.
     fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
         let Fitted { mut text, mut is_cut, items_left_out } = fitted;
-        let shed = self.shed.get(&fragment.id);
+        let shed = self.shed.get(&*fragment.id);
         let limit = shed.map_or_else(|| self.limit(fragment), |shed| Limit::Tokens(shed.room));
         // A text of a host's own may be wrong about its room: the limit holds all the same.
         if !self.room(limit).holds(&text) {
@@ -306,7 +308,7 @@ impl Said<'_> {
             self.diagnostics.push(Diagnostic::warning(code, message));
         }
         if text.is_empty() {
-            self.refused.insert(fragment.id.clone());
+            self.refused.insert((&fragment.id).into());
             return None;
         }
         Some(Piece { text, fragment, limit: outcome })
@@ -314,8 +316,8 @@ impl Said<'_> {
 
     /// What a budget left nothing of counts as told: it is no news in the next turn.
     fn leaves_untold(&self, state: &mut State, fragment: &Fragment, value: &str, values: &mut Values) {
-        if self.shed.contains_key(&fragment.id) {
-            values.insert(fragment.id.clone(), Some(Value::told(state, value, "")));
+        if self.shed.contains_key(&*fragment.id) {
+            values.insert((&fragment.id).into(), Some(Value::of(state, fragment, value, "")));
         }
     }
 
@@ -364,6 +366,9 @@ impl Said<'_> {
 
     /// A block for each trust, in which the fragments stand in their order, and what went away.
     fn tail(&self, pieces: &[Piece<'_>], gone: &[FragmentId]) -> (Arc<str>, Arc<[RenderedFragment]>) {
+        if pieces.is_empty() && gone.is_empty() {
+            return (Arc::default(), Arc::default());
+        }
         let (mut text, mut rendered) = (String::new(), Vec::new());
         for trust in Trust::ALL {
             let of_trust = || pieces.iter().filter(|piece| piece.fragment.trust == trust);
@@ -396,7 +401,7 @@ impl Said<'_> {
         let count = || (text.chars().count(), self.counter.count(text), ContentHash::of(text));
         let (chars, tokens, hash) = counted.unwrap_or_else(count);
         RenderedFragment {
-            id: fragment.id.clone().into_owned(),
+            id: fragment.id.to_string(),
             layer: fragment.layer.to_owned(),
             source: fragment.source.clone(),
             trust: fragment.trust,
@@ -449,7 +454,7 @@ fn gone(entries: &[Entry], fragments: &[&Fragment], told: &Told, told_before: &T
         // The layer that says so cannot know what was told, or came into force, since the request was opened.
         let is_told = told.get(id).is_some_and(|value| told_before.get(id) == Some(value)) && told.was_said(id);
         let in_force = id.strip_prefix(ACTIVE_SKILL).is_some_and(|skill| entry.active.contains(skill));
-        is_told && !in_force && !entry.values.contains_key(id) && !fragments.iter().any(|f| f.id == id)
+        is_told && !in_force && !entry.values.contains_key(id) && !fragments.iter().any(|f| &*f.id == id)
     };
     for said in entries {
         match said {

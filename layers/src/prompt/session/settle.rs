@@ -56,7 +56,15 @@ pub(super) fn settle(
     if is_in_front {
         texts.iter_mut().for_each(|text| text.placement = Placement::System);
     }
-    let mut edits = Edits { removals: opened.removals, appends, ..Edits::default() };
+    let mut edits = Edits {
+        system: None,
+        removals: opened.removals,
+        appends,
+        tools: Arc::default(),
+        tool_descriptions: state.system.as_ref().map(|system| system.tool_descriptions.clone()).unwrap_or_default(),
+        tool_output: None,
+        cache: None,
+    };
     let (tools, noticed) = add_tools(state, turn, &mut edits);
     said.diagnostics.extend(noticed);
     let (described_tools, cut_outputs) = bound_tools(state, turn, newest, entries, &mut edits);
@@ -156,7 +164,6 @@ fn settle_place(
 /// What becomes of the caller's tools and of what they print: the tools that are described otherwise, and the results that are cut.
 fn bound_tools(state: &State, turn: &Turn, newest: Option<Anchor>, entries: &[Entry], edits: &mut Edits) -> (Vec<String>, Vec<CutOutput>) {
     let Some(System { tool_descriptions, tool_output, .. }) = &state.system else { return (Vec::new(), Vec::new()) };
-    edits.tool_descriptions.clone_from(tool_descriptions);
     let whole = if tool_output.is_some() { state.bodies_in_results(newest) } else { Vec::new() };
     edits.tool_output = tool_output.clone().map(|bound| ToolOutputBound { archive: archive(entries), whole, ..bound });
     let ours = edits.tools.iter().map(|tool| &tool.name);
@@ -259,16 +266,23 @@ fn put_back(state: &State, turn: &Turn, places: &[Place], settled: bool, placeme
 
 /// Of equal ids the first layer's fragment. Without skills that were switched off since the request was opened.
 fn fragments<'a>(state: &State, opened: u64, entries: &'a [Entry]) -> Vec<&'a Fragment> {
-    let mut ids = BTreeSet::new();
     let is_overtaken = |f: &Fragment| {
         let activated = if let Some(Effect::Activates(skill)) = &f.effect { Some(skill.id.as_str()) } else { None };
         f.id.strip_prefix(ACTIVE_SKILL).into_iter().chain(activated).any(|skill| state.is_switched_off_since(skill, opened))
     };
-    let all = entries.iter().filter_map(|entry| if let Entry::Fragment(f) = entry { Some(f) } else { None });
-    let mut kept: Vec<&Fragment> = all.filter(|f| ids.insert(&f.id) && !is_overtaken(f)).collect();
+    // Ordered: a request has few, and they are looked up in one allocation.
+    let mut ids: Vec<&str> = Vec::with_capacity(entries.len());
+    let mut kept = Vec::with_capacity(entries.len());
+    for fragment in entries.iter().filter_map(|entry| if let Entry::Fragment(f) = entry { Some(f) } else { None }) {
+        if let Err(at) = ids.binary_search(&&*fragment.id) {
+            ids.insert(at, &fragment.id);
+            kept.push(fragment);
+        }
+    }
+    kept.retain(|f| !is_overtaken(f));
     // What stands ahead of bodies says nothing without one.
     if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
-        kept.retain(|f| f.id != ACTIVE_SKILLS);
+        kept.retain(|f| &*f.id != ACTIVE_SKILLS);
     }
     kept
 }

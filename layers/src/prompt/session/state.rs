@@ -503,7 +503,7 @@ impl State {
             text,
             fragments,
             values,
-            active: active.into_vec(),
+            active,
             activated,
             opened,
             read: since_parent.collect(),
@@ -516,10 +516,9 @@ impl State {
         said.read.iter().for_each(|anchor| self.memory.remember_read(*anchor));
         let sent = (!said.text.is_empty()).then(|| self.memory.remember_sent(said.message, &said.text)).into_iter().collect();
         self.switched_off.retain(|skill, _| !said.activated.contains(skill));
-        let AnchoredText { anchor, parent, role, compacted, text, fragments, opened, read, message, came_marked, places, .. } =
-            said.clone();
+        let AnchoredText { anchor, parent, role, compacted, opened, message, came_marked, places, .. } = *said;
+        let (text, fragments, active, read) = (said.text.clone(), said.fragments.clone(), said.active.clone(), said.read.clone());
         let values = said.values.iter().map(|(id, value)| (id.clone(), value.clone().map(|value| value.with(self)))).collect();
-        let active = said.active.iter().cloned().collect();
         let (made, used) = (self.clock, self.clock);
         let entry =
             Entry { parent, opened, role, compacted, text, fragments, values, active, message, came_marked, read, sent, made, used };

@@ -16,7 +16,7 @@ pub use calls::{ResponseCall, ToolAnswer, ToolCalls, UnansweredCalls};
 pub use gemini_schema::gemini_schema;
 
 use super::Format;
-use super::json::list;
+use super::json::{field, field_mut, list};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -80,8 +80,8 @@ pub(super) fn names(request: &Value) -> Vec<String> {
     let mut names = Vec::new();
     for tool in ["tools", "functions"].into_iter().flat_map(|field| list(request, field)) {
         let declared = DECLARATIONS.into_iter().flat_map(|field| list(tool, field));
-        let holders = [Some(tool), tool.get("function"), tool.get("custom")].into_iter().flatten().chain(declared);
-        names.extend(holders.filter_map(|holder| Some(holder.get("name")?.as_str()?.to_owned())));
+        let holders = [Some(tool), field(tool, "function"), field(tool, "custom")].into_iter().flatten().chain(declared);
+        names.extend(holders.filter_map(|holder| Some(field(holder, "name")?.as_str()?.to_owned())));
     }
     names
 }
@@ -117,8 +117,8 @@ pub(super) fn add(request: &mut Value, definitions: &[ToolDefinition], format: F
 /// Several lists of declarations are refused now and then.
 fn declare(tools: &mut Vec<Value>, declarations: Vec<Value>) {
     let list = tools.iter_mut().rev().find_map(|tool| {
-        let field = DECLARATIONS.into_iter().find(|field| tool.get(field).is_some_and(Value::is_array))?;
-        tool.get_mut(field)?.as_array_mut()
+        let name = DECLARATIONS.into_iter().find(|name| field(tool, name).is_some_and(Value::is_array))?;
+        field_mut(tool, name)?.as_array_mut()
     });
     match list {
         Some(list) => list.extend(declarations),
