@@ -1,17 +1,19 @@
 //! Requests of one session on several threads, in the orders that shuttle chooses: at each lock another thread may go ahead.
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p tower-prompt-layers --lib orders --target-dir target/shuttle`.
 
-use crate::skill::{ActiveSkill, Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
+use crate::prompt::session::{Appending, JournalError, LoadingEvents, SessionEvent, SessionJournal};
+use crate::skill::{Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
 use crate::wire::OpenAiChat;
 use crate::{
     ActiveSkillsLayer, Context, Fragment, Prompt, PromptStack, Report, Session, Settings, SkillCatalogLayer, SystemPromptLayer, Tier, Turn,
 };
 use serde_json::{Value, json};
+use shuttle::future::{block_on, yield_now};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::sync::Mutex;
 use shuttle::{Config, Runner, thread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context as Cx, Poll, Waker};
 
 /// Orders that each test tries in each way.
 const ORDERS: usize = 1_000;
@@ -44,14 +46,9 @@ fn stack() -> Arc<PromptStack<OpenAiChat>> {
     Arc::new(stack.with(ActiveSkillsLayer::default()).with(news))
 }
 
-/// Nothing is waited for.
-fn ready<T>(work: impl Future<Output = T>) -> T {
-    let Poll::Ready(done) = std::pin::pin!(work).poll(&mut Cx::from_waker(Waker::noop())) else { panic!("it waits") };
-    done
-}
 fn sent(stack: &PromptStack<OpenAiChat>, session: &Session, messages: &[Value]) -> Vec<Value> {
     let request = json!({"model": "m", "messages": messages});
-    let sent = ready(stack.assemble(request, Context::default().session(session.clone())));
+    let sent = block_on(stack.assemble(request, Context::default().session(session.clone())));
     sent["messages"].as_array().unwrap().clone()
 }
 fn user(text: &str) -> Value {
@@ -156,7 +153,7 @@ fn a_report_is_of_one_request_whole() {
                 let (stack, session, report) = (stack.clone(), session.clone(), report.clone());
                 let request = json!({"model": "m", "messages": [user(words)]});
                 thread::spawn(move || {
-                    ready(stack.assemble(request, Context::default().session(session).report(report)));
+                    block_on(stack.assemble(request, Context::default().session(session).report(report)));
                 })
             })
             .collect();
@@ -165,5 +162,85 @@ fn a_report_is_of_one_request_whole() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert!(reading.join().unwrap());
         assert!(filled().texts.iter().all(|text| text.text.contains("News") || text.text.contains("BASE")));
+    });
+}
+
+/// Keeps events; to write and to read takes a while.
+#[derive(Clone, Default)]
+struct Disk(Arc<Mutex<Vec<SessionEvent>>>);
+
+impl Disk {
+    fn events(&self) -> Vec<SessionEvent> {
+        self.0.lock().unwrap().clone()
+    }
+    /// The session as another process finds it.
+    fn session(&self) -> Session {
+        Session::replay(self.events()).unwrap().stored_in(self.clone())
+    }
+}
+
+impl SessionJournal for Disk {
+    fn append(&self, expected: u64, events: Arc<[SessionEvent]>) -> Appending {
+        let disk = self.clone();
+        Box::pin(async move {
+            yield_now().await;
+            let mut kept = disk.0.lock().unwrap();
+            if kept.len() as u64 != expected {
+                return Err(JournalError::Conflict);
+            }
+            kept.extend(events.iter().cloned());
+            Ok(())
+        })
+    }
+    fn load(&self) -> LoadingEvents {
+        let disk = self.clone();
+        Box::pin(async move {
+            yield_now().await;
+            Ok(disk.events())
+        })
+    }
+}
+
+#[test]
+fn what_was_sent_is_stored_and_nobody_waits_for_ever() {
+    check(|| {
+        let (stack, disk) = (stack(), Disk::default());
+        let session = Session::new().stored_in(disk.clone());
+        let threads: Vec<_> = ["one", "two", "three"]
+            .into_iter()
+            .map(|words| {
+                let (stack, session, disk) = (stack.clone(), session.clone(), disk.clone());
+                thread::spawn(move || {
+                    let begun = sent(&stack, &session, &[user(words)]);
+                    assert_eq!(sent(&stack, &disk.session(), &[user(words)]), begun, "it was stored by the time it was sent");
+                    (words, begun)
+                })
+            })
+            .collect();
+        for (words, begun) in threads.into_iter().map(|thread| thread.join().unwrap()) {
+            assert_eq!(sent(&stack, &disk.session(), &[user(words)]), begun);
+        }
+    });
+}
+
+#[test]
+fn two_processes_carry_one_session() {
+    check(|| {
+        let (stack, disk) = (stack(), Disk::default());
+        let begun = sent(&stack, &Session::new().stored_in(disk.clone()), &[user("one")]);
+        let threads: Vec<_> = ["two", "three"]
+            .into_iter()
+            .map(|words| {
+                let (stack, session) = (stack.clone(), disk.session());
+                thread::spawn(move || {
+                    let history = [user("one"), says("Yes."), user(words)];
+                    (sent(&stack, &session, &history), history)
+                })
+            })
+            .collect();
+        for (grown, history) in threads.into_iter().map(|thread| thread.join().unwrap()) {
+            assert!(grown.starts_with(&begun));
+            assert_eq!(sent(&stack, &disk.session(), &history), grown, "whoever was first");
+        }
     });
 }
