@@ -5,7 +5,7 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::{Fitted, Room};
 use tower_prompt_layers::wire::{Anthropic, OpenAiChat, Wire};
-use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Round, Session, Settings, Text, Tier, Turn};
+use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Round, Session, SessionEvent, Settings, Text, Tier, Turn};
 
 /// Tells what it was and what it is.
 struct Fact(&'static str);
@@ -158,4 +158,26 @@ async fn a_request_that_collected_no_system_prompt_goes_on_with_the_one_there_is
     let next = host.send(&further).await;
     assert_eq!(texts(&next)[..2], ["NEW BASE\n\nv1", &behind("one", "1")]);
     assert_eq!(texts(&host.send(&history).await)[..], ["NEW BASE\n\nv1", &behind("one", "1")]);
+}
+
+#[tokio::test]
+async fn a_log_tells_each_system_prompt_as_it_was_sent() {
+    let told: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let kept = told.clone();
+    let mut host = host(OpenAiChat);
+    host.session = Session::new().on_event(move |event: &SessionEvent| {
+        if let SessionEvent::SystemRendered(system) = event {
+            kept.lock().unwrap().push((system.text().to_owned(), system.hash().to_string()));
+        }
+    });
+    let history = [user("one")];
+    let mut sent = Vec::new();
+    for base in ["BASE", "NEW BASE"] {
+        *host.base.lock().unwrap() = base;
+        host.session.rebase();
+        let report = Report::default();
+        let request = host.stack.assemble(body(&history), host.context().report(report.clone())).await;
+        sent.push((texts(&request)[0].to_owned(), report.manifest().unwrap().system_hash.unwrap().to_string()));
+    }
+    assert_eq!(*told.lock().unwrap(), sent);
 }

@@ -196,3 +196,34 @@ async fn a_description_for_a_tool_that_is_not_there_is_noted_once() {
     stack.assemble(request(&["one", "a", "two"]), context()).await;
     assert!(codes().is_empty());
 }
+
+#[tokio::test]
+async fn each_limit_of_what_tools_print_has_a_note_with_the_largest() {
+    let layer = ToolOutputLayer::default().max_chars(NonZeroUsize::new(30)).max_malformed_argument_chars(NonZeroUsize::new(20));
+    let stack = PromptStack::new(Format::OpenAiChat, Settings::default()).with(layer);
+    let call = |id: &str, arguments: &str| {
+        let function = json!({"name": "ls", "arguments": arguments});
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]})
+    };
+    let result = |id: &str, chars: usize| json!({"role": "tool", "tool_call_id": id, "content": "x".repeat(chars)});
+    let history = [
+        user("one"),
+        call("1", "no JSON, and much too long for it"),
+        result("1", 40),
+        call("2", "{}"),
+        result("2", 90),
+        call("3", "{}"),
+        result("3", 30),
+    ];
+    let report = Report::default();
+    stack.assemble(body(&history), Context::default().report(report.clone())).await;
+    let found = report.manifest().unwrap().diagnostics;
+    let notes: Vec<&str> = found.iter().filter(|found| found.code == "limit").map(|found| &*found.message).collect();
+    assert_eq!(
+        notes,
+        [
+            "2 tool results were cut to 30 characters each; the largest has 90",
+            "1 malformed arguments of calls were cut to 20 characters each; the largest has 33"
+        ]
+    );
+}
