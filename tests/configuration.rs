@@ -135,7 +135,7 @@ fn the_root_is_where_git_is() {
         World::new().write("work/bcode.toml", "skills.commands = true").write("work/.git/HEAD", "").write("work/a/b/bcode.toml", "no TOML");
     let loaded = load(&world.environment, &Workspace::around(world.path("work/a/b"))).unwrap();
     assert!(loaded.config.skills.commands);
-    assert_eq!(loaded.findings, []);
+    assert_eq!(loaded.findings.iter().map(|found| &*found.code).collect::<Vec<_>>(), ["not-read"]);
 }
 
 #[test]
@@ -237,6 +237,26 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
     if made.is_ok_and(|status| status.success()) {
         assert_eq!(world.load().unwrap().findings[0].code, "no-file");
     }
+}
+
+#[test]
+fn files_of_a_folder_below_the_root_are_told_of_and_not_read() {
+    let world =
+        World::new().write("work/.git/HEAD", "").write("work/a/bcode.toml", "skills.enabled = false").write("work/a/.bcode/bcode.toml", "");
+    let loaded = |workspace: &Workspace| load(&world.environment, workspace).unwrap();
+    let below = loaded(&Workspace::around(world.path("work/a")));
+    assert!(below.config.skills.enabled);
+    let not_read = |file: &str| {
+        format!(
+            "{file}: note[not-read]: this file is not read: the root of the workspace is work; name this folder (`--dir`) to make it the root"
+        )
+    };
+    let found: Vec<String> = below.findings.iter().map(|found| world.shown(found)).collect();
+    assert_eq!(found, [not_read("work/a/bcode.toml"), not_read("work/a/.bcode/bcode.toml")]);
+    for workspace in [Workspace::at(world.path("work/a")), Workspace::around(world.path("work"))] {
+        assert_eq!(loaded(&workspace).findings, []);
+    }
+    assert_eq!(loaded(&Workspace::around(world.path("work/a")).untrusted()).findings, []);
 }
 
 #[test]

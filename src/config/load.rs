@@ -111,6 +111,7 @@ impl<'e> Loader<'e> {
                 findings.extend(without_a_base(&config, &values));
                 findings.extend(unknown_bundled_profiles(&config, &values));
                 findings.extend(without_effect(&values));
+                findings.extend(self.below_the_root());
                 Ok(Loaded { config, findings, values })
             }
             Ok(_) => Err(ConfigError { findings }),
@@ -120,6 +121,21 @@ impl<'e> Loader<'e> {
                 Err(ConfigError { findings })
             }
         }
+    }
+
+    /// Files in the working directory that would be the workspace's own, were it the root.
+    fn below_the_root(&self) -> Vec<Diagnostic> {
+        let at = |folder: &Path| self.environment.working_directory().join(folder);
+        let (root, directory) = (at(self.workspace.root()), at(self.workspace.directory()));
+        if !self.workspace.is_trusted() || resolved(&root) == resolved(&directory) {
+            return Vec::new();
+        }
+        let message = format!(
+            "this file is not read: the root of the workspace is {}; name this folder (`--dir`) to make it the root",
+            root.display()
+        );
+        let files = ["bcode.toml", ".bcode/bcode.toml"].map(|file| directory.join(file)).into_iter().filter(|path| path.is_file());
+        files.map(|path| Diagnostic::note("not-read", message.clone()).at(path.display().to_string())).collect()
     }
 
     /// All sources, the lowest first.
