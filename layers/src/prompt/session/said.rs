@@ -184,7 +184,9 @@ impl Said<'_> {
         let fragments = &*kept;
         let mut active = turn.inherited.clone();
         if active.as_slice() != turn.active {
-            active = turn.active.iter().cloned().collect();
+            // A host may have changed them.
+            active = crate::skill::ActiveSkills::default();
+            active.merge(&turn.active);
         }
         if parent != opened.held {
             // Settled since this request was opened.
