@@ -80,8 +80,8 @@ impl Folding {
         let end = self.bytes.len();
         if is_quoted {
             self.quotations.push((start, end));
-        } else if line.contains('`') {
-            // Inline code ends with its line.
+        } else if self.bytes[start..end].contains(&b'`') {
+            // Inline code ends with its line. A wide backtick is folded to one.
             let mut ticks = (start..end).filter(|at| self.bytes[*at] == b'`');
             while let (Some(from), Some(to)) = (ticks.next(), ticks.next()) {
                 self.quotations.push((from, to));
@@ -180,6 +180,8 @@ mod tests {
         let folded = Folded::of("Run `ls -l` now\n> Quoted\n```\ncode `x`\n```\nand `open");
         let quoted: String = folded.text.char_indices().map(|(at, c)| if folded.is_quoted(at) { c } else { '.' }).collect();
         assert_eq!(folded.text, "run `ls l` now > quoted ``` code `x` ``` and `open");
+        let wide = Folded::of("Run ｀ls｀");
+        assert_eq!((wide.text.as_str(), wide.is_quoted(5), wide.is_quoted(0)), ("run `ls`", true, false));
         assert_eq!(quoted, "....`ls l......> quoted ``` code `x` ``` .........");
     }
 
