@@ -367,3 +367,6 @@ pub(super) fn is_system(message: &Value) -> bool {
 pub(super) fn is_list_of_objects(body: &Value, name: &str) -> bool {
     field(body, name).and_then(Value::as_array).is_some_and(|items| items.iter().all(Value::is_object))
 }
+
+#[cfg(test)]
+mod tests;
