@@ -52,6 +52,42 @@ async fn only_what_changed_is_said_and_silence_says_nothing() {
     assert_eq!(said, ["", "", "", &behind("", "new skills: sql"), &behind("", "catalog is gone."), ""]);
 }
 
+/// A text that others hold too.
+struct Shared(Arc<str>);
+
+impl Text for Shared {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        if room.holds(&self.0) { Fitted::whole(&*self.0) } else { Fitted::cut("") }
+    }
+    fn shared(&self) -> Option<&Arc<str>> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn a_shared_value_is_held_and_not_copied_and_another_copy_of_it_is_no_news() {
+    let (first, alike, other): (Arc<str>, Arc<str>, Arc<str>) = ("It rains.".into(), "It rains.".into(), "It pours.".into());
+    let now = Arc::new(Mutex::new(first.clone()));
+    let is = now.clone();
+    let weather = move |_: &Turn, prompt: &mut Prompt| {
+        let text = is.lock().unwrap().clone();
+        prompt.add(Tier::Turn, || Fragment::new("weather", Shared(text)));
+    };
+    let stack = PromptStack::new(OpenAiChat, Settings::default()).with(weather);
+    let context = Context::default().session(Session::new());
+    let (mut history, mut said) = (vec![], vec![]);
+    for text in [&first, &first, &alike, &other] {
+        *now.lock().unwrap() = text.clone();
+        history.push(user("go on"));
+        said.push(last(&stack.assemble(body(&history), context.clone()).await).replace("go on", ""));
+        history.push(says("ok"));
+    }
+    assert_eq!(said, [&*behind("", "It rains."), "", "", &behind("", "It pours.")]);
+    // Ours, and that of the session, which keeps what it told.
+    assert!(Arc::strong_count(&first) > 1);
+    assert_eq!(Arc::strong_count(&alike), 1);
+}
+
 #[tokio::test]
 async fn where_since_has_nothing_to_say_the_older_value_stays_the_one_told() {
     let said = said_of(&[Some(&["pdf", "rust"]), Some(&["pdf"]), Some(&["pdf", "rust"])]).await;
