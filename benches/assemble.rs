@@ -191,7 +191,7 @@ fn stack<W>(wire: W, skills: &Skills) -> PromptStack<W> {
         .with(value("locale", Tier::Stable, "Language: en_GB.UTF-8"))
         .with(value("toolchain_context", Tier::Session, "Rust 1.88, cargo 1.88\nGit 2.47"))
         .with(value("worktree_context", Tier::Session, "Worktree: /srv/project\nCommon folder: /srv/project/.git"))
-        .with(RuntimeMode)
+        .with(RuntimeMode::default())
         .with(value("config_profile", Tier::Session, "default"))
         .with(CurrentDatetime::new(environment))
         .with(value("git_revision", Tier::Turn, "Branch: main\nCommit: 3f786850e387550fdab836ed7e6dc881de23001b"))

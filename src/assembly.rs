@@ -237,7 +237,7 @@ impl Assembly {
             .with(Locale::new(environment()))
             .with(ToolchainContext::new(environment(), workspace()))
             .with(WorktreeContext::new(environment(), workspace()))
-            .with(RuntimeMode)
+            .with(RuntimeMode::default())
             .with(TextSection::new("config_profile", Tier::Session, profile).source(Source::Configuration))
             .with(CurrentDatetime::new(environment()))
             .with(GitRevision::new(environment(), workspace()))

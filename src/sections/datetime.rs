@@ -1,8 +1,9 @@
 //! The clock.
 
+use super::Kept;
 use crate::Environment;
 use crate::files;
-use crate::layers::{Diagnostic, Prompt, Section, Tier, Turn, sections};
+use crate::layers::{Diagnostic, Fragment, Prompt, Section, Tier, Turn, sections};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::path::Path;
@@ -13,12 +14,14 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct CurrentDatetime {
     environment: Environment,
+    /// Of this second since 1970.
+    last: Kept<i64>,
 }
 
 impl CurrentDatetime {
     /// By this environment's clock and zone.
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, last: Kept::default() }
     }
 
     /// The zone; an unknown one is UTC, and said so.
@@ -39,16 +42,33 @@ impl CurrentDatetime {
         }
     }
 
-    fn text(&self, zone: &TimeZone) -> Option<String> {
-        let now = Timestamp::try_from(self.environment.now()).ok()?;
-        let local = now.to_zoned_datetime(zone.clone());
-        let mut text = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Z").to_string();
-        if let Some(name) = zone.iana_name() {
-            text.extend([", ", name]);
-        }
-        text.push(')');
-        Some(text)
+    fn now(&self) -> Option<Timestamp> {
+        Timestamp::try_from(self.environment.now()).ok()
     }
+    /// The zone is looked up once a second, and each time where it is not known: that is told each time.
+    fn fragment(&self) -> (Option<Fragment>, Option<Diagnostic>) {
+        let Some(now) = self.now() else { return (None, None) };
+        let second = now.as_millisecond().div_euclid(1000);
+        let mut unknown = None;
+        let make = || {
+            let (zone, diagnostic) = self.zone();
+            unknown = diagnostic;
+            let kept_as = if unknown.is_none() { second } else { i64::MIN };
+            Some((kept_as, sections::fragment("current_datetime", &text(now, &zone))))
+        };
+        let fragment = self.last.or_make(|last| *last == second, make);
+        (fragment, unknown)
+    }
+}
+
+fn text(now: Timestamp, zone: &TimeZone) -> String {
+    let local = now.to_zoned_datetime(zone.clone());
+    let mut text = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Z").to_string();
+    if let Some(name) = zone.iana_name() {
+        text.extend([", ", name]);
+    }
+    text.push(')');
+    text
 }
 
 /// A compiled zone file; those of the database have a few kilobytes.
@@ -71,22 +91,24 @@ impl Section for CurrentDatetime {
         if !prompt.round().collects(Tier::Turn) {
             return;
         }
-        let (zone, diagnostic) = self.zone();
+        let (fragment, diagnostic) = self.fragment();
         if let Some(diagnostic) = diagnostic {
             prompt.diagnose(diagnostic);
         }
-        prompt.add(Tier::Turn, || self.text(&zone).map(|text| sections::fragment("current_datetime", &text)));
+        prompt.add(Tier::Turn, || fragment);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn the_zone_is_the_real_one() {
-        for (zone, text) in [
+        for (zone, told) in [
             ("Europe/Berlin", "Wednesday, 2026-07-01 14:30:15 +02:00 (CEST, Europe/Berlin)"),
             (":/usr/share/zoneinfo/Europe/Berlin", "Wednesday, 2026-07-01 14:30:15 +02:00 (CEST, Europe/Berlin)"),
             (":Asia/Kolkata", "Wednesday, 2026-07-01 18:00:15 +05:30 (IST, Asia/Kolkata)"),
@@ -96,9 +118,38 @@ mod tests {
             let clock = || UNIX_EPOCH + Duration::from_secs(1_782_909_015);
             let section = CurrentDatetime::new(Environment::new("/").variable("TZ", zone).clock(clock));
             let (zone, diagnostic) = section.zone();
-            assert_eq!((section.text(&zone).as_deref(), diagnostic), (Some(text), None));
+            assert_eq!((text(section.now().unwrap(), &zone), diagnostic), (told.to_owned(), None));
         }
         let (zone, diagnostic) = CurrentDatetime::new(Environment::new("/").variable("TZ", "Nowhere/Land")).zone();
         assert_eq!((zone, &*diagnostic.unwrap().code), (TimeZone::UTC, "unknown-time-zone"));
+    }
+
+    #[test]
+    fn each_second_has_a_text_of_its_own_and_an_unknown_zone_is_told_of_each_time() {
+        let now = Arc::new(AtomicI64::new(0));
+        let clock = Arc::clone(&now);
+        let clock = move || {
+            let millis = clock.load(Ordering::Relaxed);
+            let by = Duration::from_millis(millis.unsigned_abs());
+            if millis < 0 { UNIX_EPOCH - by } else { UNIX_EPOCH + by }
+        };
+        let environment = Environment::new("/").clock(clock);
+        let section = CurrentDatetime::new(environment.clone().variable("TZ", "Europe/Berlin"));
+        for (millis, time) in [
+            (-500, "1970-01-01 00:59:59 +01:00"),
+            (500, "1970-01-01 01:00:00 +01:00"),
+            (999, "1970-01-01 01:00:00 +01:00"),
+            (1000, "1970-01-01 01:00:01 +01:00"),
+        ] {
+            now.store(millis, Ordering::Relaxed);
+            let (fragment, diagnostic) = section.fragment();
+            let text = fragment.unwrap().value().into_owned();
+            assert!(text.contains(time) && diagnostic.is_none(), "{millis}: {text}");
+        }
+        let unknown = CurrentDatetime::new(environment.variable("TZ", "Nowhere/Land"));
+        for _ in 0..2 {
+            let (fragment, diagnostic) = unknown.fragment();
+            assert!(fragment.is_some() && diagnostic.is_some());
+        }
     }
 }

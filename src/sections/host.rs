@@ -1,11 +1,14 @@
 //! What the host says of itself.
 
-use super::bounded;
+use super::{Kept, bounded};
 use crate::layers::{Fragment, Prompt, Section, Source, Tier, Turn, sections};
 
 /// `runtime_mode`: the agent's id and its operating mode, as the host gives them in the request's context. Absent where it gives neither.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct RuntimeMode;
+#[derive(Clone, Default, Debug)]
+pub struct RuntimeMode {
+    /// Of this agent and mode.
+    last: Kept<[Option<String>; 2]>,
+}
 
 impl Section for RuntimeMode {
     fn name(&self) -> &'static str {
@@ -17,13 +20,16 @@ impl Section for RuntimeMode {
             return prompt.gone("runtime_mode");
         }
         prompt.add(Tier::Session, || {
-            let mut told = String::new();
-            for (name, value) in [("Agent: ", &host.agent), ("\nMode: ", &host.mode)] {
-                if let Some(value) = value {
-                    told.extend([if told.is_empty() { name.trim_start() } else { name }, &bounded(value)]);
+            let is_same = |[agent, mode]: &[Option<String>; 2]| *agent == host.agent && *mode == host.mode;
+            self.last.or_make(is_same, || {
+                let mut told = String::new();
+                for (name, value) in [("Agent: ", &host.agent), ("\nMode: ", &host.mode)] {
+                    if let Some(value) = value {
+                        told.extend([if told.is_empty() { name.trim_start() } else { name }, &bounded(value)]);
+                    }
                 }
-            }
-            sections::fragment("runtime_mode", &told)
+                Some(([host.agent.clone(), host.mode.clone()], sections::fragment("runtime_mode", &told)))
+            })
         });
     }
 }
