@@ -149,7 +149,7 @@ impl Wire<Value> for Anthropic {
                 if edits.leaves(at) {
                     continue;
                 }
-                PARTS.edit(&mut message["content"], at, edits, false);
+                PARTS.edit(json::field_or_null(message, "content"), at, edits, false);
             }
         }
         if let Some(marks) = marks {

@@ -221,7 +221,7 @@ fn skill_blocks(text: &str) -> impl Iterator<Item = &str> {
     // What is not closed behind one place is closed behind no later one: each is looked for in vain once.
     let mut is_never_closed = [false; SKILL_BLOCKS.len()];
     std::iter::from_fn(move || {
-        while let Some(start) = rest.find('<') {
+        while let Some(start) = memchr::memchr(b'<', rest.as_bytes()) {
             let is_at_the_beginning = start == 0 || rest[..start].ends_with('\n');
             let (block, behind) = (&rest[start..], &rest[start + 1..]);
             let kind = SKILL_BLOCKS.iter().position(|(open, _)| is_at_the_beginning && block.starts_with(open));

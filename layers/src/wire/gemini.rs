@@ -130,7 +130,7 @@ impl Wire<Value> for Gemini {
                 if edits.leaves(at) {
                     continue;
                 }
-                PARTS.edit(&mut content["parts"], at, edits, false);
+                PARTS.edit(json::field_or_null(content, "parts"), at, edits, false);
             }
         }
         request

@@ -1,5 +1,7 @@
 //! What the JSON wires share.
 
+mod plain;
+
 use super::edits::{Append, Edits, Removal, SystemEdit};
 use super::tool_output::{each_result_text, result_chars};
 use super::{Conversation, GAP, Message, Part, Role, Spot, ToolCall};
@@ -97,6 +99,7 @@ fn text_of(content: &mut Value, part: usize) -> Option<&mut Value> {
 
 /// Our text behind the caller's, in one string.
 pub(super) fn push_behind(text: &mut String, append: &Append) {
+    text.reserve_exact(GAP.len() + append.text.len());
     text.push_str(GAP);
     text.push_str(&append.text);
 }
@@ -120,6 +123,15 @@ pub(super) fn field_mut<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut 
         return fields.get_mut(name);
     }
     fields.iter_mut().find(|(field, _)| *field == name).map(|(_, value)| value)
+}
+
+/// A field of an object, to change; where it has none, one of nothing.
+pub(super) fn field_or_null<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+    if field(object, name).is_none() {
+        return &mut object[name];
+    }
+    // An index would copy the name to look it up.
+    field_mut(object, name).expect("it is there")
 }
 
 /// A field's items; none where it is no list.
@@ -158,7 +170,7 @@ pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: i
     match content {
         Some(Value::String(text)) => {
             message.is_string = true;
-            message.texts.push(Part { index: 0, text: text.clone() });
+            message.texts = vec![Part { index: 0, text: text.clone() }];
         }
         Some(Value::Array(parts)) => {
             for (index, part) in parts.iter().enumerate() {
@@ -244,12 +256,9 @@ const MARKS: [&str; 3] = ["cache_control", "thoughtSignature", "thought_signatur
 
 /// A call; its arguments are a value, or a string that holds one.
 pub(super) fn call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall {
-    let parsed = arguments.and_then(Value::as_str).map(serde_json::from_str::<Value>);
-    let arguments = match (parsed, arguments) {
-        (Some(Ok(parsed)), _) => canonical(&parsed),
-        (_, Some(arguments)) => canonical(arguments),
-        (_, None) => "null".to_owned(),
-    };
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok().map(|parsed| canonical(&parsed));
+    let written = arguments.and_then(Value::as_str).and_then(|text| plain::canonical(text).or_else(|| parsed(text)));
+    let arguments = written.unwrap_or_else(|| arguments.map_or_else(|| "null".to_owned(), canonical));
     ToolCall { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
@@ -257,20 +266,20 @@ pub(super) fn call(id: &str, name: &str, arguments: Option<&Value>) -> ToolCall 
 /// measured.
 pub(super) fn push_function_call(message: &mut Message, at: usize, id: &str, name: &str, arguments: Option<&Value>) {
     let text = arguments.and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let arguments = match text.map(|text| (text, parsed_arguments(text))) {
-        Some((_, Some(parsed))) => canonical(&parsed),
-        Some((text, None)) => {
-            message.malformed_argument_chars.push((at, text.chars().count()));
-            "malformed".to_owned()
-        }
-        None => return message.calls.push(call(id, name, arguments)),
-    };
+    let Some(text) = text else { return message.calls.push(call(id, name, arguments)) };
+    let arguments = canonical_arguments(text).unwrap_or_else(|| {
+        message.malformed_argument_chars.push((at, text.chars().count()));
+        "malformed".to_owned()
+    });
     message.calls.push(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments });
 }
 
 /// Arguments are an object; JSON in JSON is no more than a text.
-fn parsed_arguments(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().filter(|parsed: &Value| !parsed.is_string())
+fn canonical_arguments(text: &str) -> Option<String> {
+    plain::canonical(text).or_else(|| {
+        let parsed: Value = serde_json::from_str(text).ok()?;
+        (!parsed.is_string()).then(|| canonical(&parsed))
+    })
 }
 
 /// The names of tools that have a description, or could have one.

@@ -117,7 +117,12 @@ impl ModelTable {
         let name = model.rsplit('/').next().unwrap_or(model);
         let is_behind_a_provider = name.len() < model.len();
         let (mut known, mut lengths) = (UNKNOWN, [0; 3]);
+        let firsts = [name, model].map(|name| name.bytes().next().unwrap_or_default());
         for (row, facts) in &self.0 {
+            // Most rows are of others, and known by their first letter to be.
+            if row.bytes().next().is_some_and(|first| first != firsts[0] && first != firsts[1]) {
+                continue;
+            }
             let is_of_this = name.starts_with(&**row) || (is_behind_a_provider && model.starts_with(&**row));
             if !is_of_this {
                 continue;

@@ -89,7 +89,7 @@ impl Wire<Value> for OllamaChat {
             if edits.leaves(at) {
                 return;
             }
-            let content = &mut message["content"];
+            let content = json::field_or_null(message, "content");
             if content.is_null() {
                 *content = "".into();
             }

@@ -93,7 +93,7 @@ impl Wire<Value> for OpenAiChat {
                 _ => {}
             }
             if !edits.leaves(at) {
-                PARTS.edit(&mut message["content"], at, edits, true);
+                PARTS.edit(json::field_or_null(message, "content"), at, edits, true);
             }
         };
         json::write_messages(&mut request, edits, &PARTS, edit, |text| json!({"role": "user", "content": text}));

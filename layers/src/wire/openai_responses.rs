@@ -142,7 +142,7 @@ impl Wire<Value> for OpenAiResponses {
                     }
                     if !edits.removals_at(at).iter().any(|removal| matches!(removal, Removal::Message { .. })) {
                         if item_kind(&item) == "message" {
-                            PARTS.edit(&mut item["content"], at, edits, false);
+                            PARTS.edit(json::field_or_null(&mut item, "content"), at, edits, false);
                         }
                         items.push(item);
                     }
