@@ -44,17 +44,20 @@ impl Contribute for ActiveSkillsLayer {
         if !turn.told_skills_are_in_force() {
             prompt.only(ACTIVE_SKILL, turn.active.iter().map(|active| format!("{ACTIVE_SKILL}{}", active.id)));
         }
-        let mut new = Vec::new();
-        for active in turn.active.iter().filter(|active| turn.told_of_skill(&active.id).is_none()) {
-            if let Some(skill) = turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
+        let (mut new, mut again) = (Vec::new(), Vec::new());
+        let told_of_all = turn.told_of_all_skills();
+        for active in &turn.active {
+            if told_of_all || turn.told_of_skill(&active.id).is_some() {
+                // Invoked again with other arguments.
+                again.extend((!turn.was_active(active)).then_some(active));
+            } else if let Some(skill) = turn.skills.get(active.id.as_str()).filter(|skill| skill.summary.is_usable()) {
                 new.push((skill.clone(), active.clone()));
             } else {
                 prompt.diagnose(skill::unknown_skill(active.id.as_str()));
                 prompt.deactivate(active.id.clone());
             }
         }
-        // Invoked again with other arguments.
-        for active in turn.active.iter().filter(|active| turn.told_of_skill(&active.id).is_some() && !turn.was_active(active)) {
+        for active in again {
             prompt.add(Tier::Step, || skill::new_arguments(active));
         }
         if !new.is_empty() {

@@ -21,9 +21,10 @@
 
 use crate::invariant::{Asked, CatalogSource, ChooseInvariants, Chosen, Document, DocumentSource, GuidanceText, InvariantCatalog, bounded};
 use crate::prompt::{Contribute, Diagnostic, Entry, Fragment, Prompt, SheddingRank, Source, Text, Tier, Trust, Turn, impl_tower_layer};
+use crate::sync::Mutex;
 use crate::text::{Block, Limit};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// The id of the fragment that holds all invariants.
 pub const REPOSITORY_INVARIANTS: &str = "repository_invariants";
@@ -37,16 +38,19 @@ pub struct InvariantsLayer {
     limit: Limit,
 }
 
+type LastWhole = Arc<Mutex<Option<(Document, Fragment)>>>;
+
 #[derive(Clone)]
 enum Mode {
-    Full(Arc<dyn DocumentSource>),
+    /// The fragment is made anew only when the document changed.
+    Full(Arc<dyn DocumentSource>, LastWhole),
     Relevant(CatalogSource, Arc<dyn ChooseInvariants>),
 }
 
 impl InvariantsLayer {
     /// The whole document, `Stable`: in the system prompt (`invariants.mode = "full"`).
     pub fn full(document: impl DocumentSource + 'static) -> Self {
-        Self { mode: Mode::Full(Arc::new(document)), limit: Limit::None }
+        Self { mode: Mode::Full(Arc::new(document), Arc::default()), limit: Limit::None }
     }
     /// The invariants that are chosen for the task, `Turn`: behind the user's message (`invariants.mode = "relevant"`). The same choice again says
     /// nothing; another one is said whole.
@@ -64,9 +68,9 @@ impl Contribute for InvariantsLayer {
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt) {
         let limit = self.limit;
         match &self.mode {
-            Mode::Full(document) => prompt.add_later(Tier::Stable, || {
-                let document = document.read();
-                async move { full(document.await, limit) }
+            Mode::Full(document, last) => prompt.add_later(Tier::Stable, || {
+                let (document, last) = (document.read(), Arc::clone(last));
+                async move { full(document.await, limit, &last) }
             }),
             Mode::Relevant(document, chooser) => prompt.add_later(Tier::Turn, || {
                 let (document, chooser) = (document.read(), Arc::clone(chooser));
@@ -89,10 +93,18 @@ impl Contribute for InvariantsLayer {
     }
 }
 
-fn full(document: Result<Option<Document>, Diagnostic>, limit: Limit) -> Vec<Entry> {
+fn full(document: Result<Option<Document>, Diagnostic>, limit: Limit, last: &LastWhole) -> Vec<Entry> {
     match document {
         Ok(Some(document)) if !document.text.trim().is_empty() => {
-            let fragment = fragment(REPOSITORY_INVARIANTS, &document.path, whole(REPOSITORY_INVARIANTS, &document), limit);
+            // What is under the lock is replaced whole.
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let fragment = match last.as_ref().filter(|(same, _)| *same == document) {
+                Some((_, fragment)) => fragment.clone().limit(limit),
+                None => {
+                    let fragment = fragment(REPOSITORY_INVARIANTS, &document.path, whole(REPOSITORY_INVARIANTS, &document), limit);
+                    last.insert((document.clone(), fragment)).1.clone()
+                }
+            };
             document.diagnostics.into_iter().map(Entry::from).chain([fragment.into()]).collect()
         }
         Ok(_) => vec![Entry::Gone(REPOSITORY_INVARIANTS.into())],
@@ -139,7 +151,7 @@ impl_tower_layer!(InvariantsLayer);
 impl fmt::Debug for InvariantsLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mode = match self.mode {
-            Mode::Full(_) => "full",
+            Mode::Full(..) => "full",
             Mode::Relevant(..) => "relevant",
         };
         f.debug_struct("InvariantsLayer").field("mode", &mode).field("limit", &self.limit).finish_non_exhaustive()

@@ -1,6 +1,7 @@
 //! Whose word counts: the policy on the user's instructions.
 
 use crate::prompt::{Contribute, Fragment, Prompt, Source, Tier, Turn, impl_tower_layer};
+use std::sync::LazyLock;
 
 /// The policy: what a user's word changes, and what can never speak for the user.
 pub const USER_AUTHORITY: &str = include_str!("user_authority.md");
@@ -26,7 +27,9 @@ pub struct UserAuthorityLayer;
 
 impl Contribute for UserAuthorityLayer {
     fn contribute(&self, _: &Turn, prompt: &mut Prompt) {
-        prompt.add(Tier::Stable, || Fragment::new("user_authority", USER_AUTHORITY.trim_end()).source(Source::BuiltIn).fixed());
+        static POLICY: LazyLock<Fragment> =
+            LazyLock::new(|| Fragment::new("user_authority", USER_AUTHORITY.trim_end()).source(Source::BuiltIn).fixed());
+        prompt.add(Tier::Stable, || POLICY.clone());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fragment::Entry;
 use super::open::{PromptRequest, Settled};
 use super::session::Commit;
-use super::turn::Slot;
+use super::turn::Late;
 use crate::wire::Wire;
 use std::fmt;
 use std::mem;
@@ -11,41 +11,38 @@ use std::pin::Pin;
 use std::task::{Context as Cx, Poll, ready};
 use tower::{Layer, Service};
 
-/// Polls all late slots side by side; what they bring stands where they were added.
-pub(super) struct Join(Vec<Slot>);
+/// Polls all that comes later side by side; what they bring stands where they were added.
+pub(super) struct Join {
+    entries: Vec<Entry>,
+    late: Vec<Late>,
+}
 
 impl Join {
     pub(super) fn of<R>(request: &mut PromptRequest<R>) -> Self {
-        Self(mem::take(&mut request.prompt.slots))
+        Self { entries: mem::take(&mut request.prompt.entries), late: mem::take(&mut request.prompt.late) }
     }
     fn waits(&self) -> bool {
-        self.0.iter().any(|slot| matches!(slot, Slot::Late { .. }))
+        self.late.iter().any(|late| late.came.is_none())
     }
     pub(super) fn poll(&mut self, cx: &mut Cx<'_>) -> Poll<Vec<Entry>> {
-        for slot in &mut self.0 {
-            if let Slot::Late { layer, tier, later } = slot
-                && let Poll::Ready(mut entries) = later.as_mut().poll(cx)
-            {
-                for entry in &mut entries {
-                    match entry {
-                        Entry::Fragment(fragment) => (fragment.layer, fragment.tier) = (*layer, *tier),
-                        Entry::AddsTool { layer: by, .. } => *by = layer,
-                        _ => {}
-                    }
+        for late in self.late.iter_mut().filter(|late| late.came.is_none()) {
+            let Poll::Ready(mut entries) = late.later.as_mut().poll(cx) else { continue };
+            for entry in &mut entries {
+                match entry {
+                    Entry::Fragment(fragment) => (fragment.layer, fragment.tier) = (late.layer, late.tier),
+                    Entry::AddsTool { layer: by, .. } => *by = late.layer,
+                    _ => {}
                 }
-                *slot = Slot::Came(entries);
             }
+            late.came = Some(entries);
         }
         if self.waits() { Poll::Pending } else { Poll::Ready(self.take()) }
     }
     fn take(&mut self) -> Vec<Entry> {
-        let mut all = Vec::with_capacity(self.0.len());
-        for slot in self.0.drain(..) {
-            match slot {
-                Slot::Ready(entry) => all.push(entry),
-                Slot::Came(entries) => all.extend(entries),
-                Slot::Late { .. } => {}
-            }
+        let mut all = mem::take(&mut self.entries);
+        // From the last on, so that the places of those before it stay.
+        for Late { behind, came, .. } in self.late.drain(..).rev() {
+            all.splice(behind..behind, came.unwrap_or_default());
         }
         all
     }
@@ -53,7 +50,7 @@ impl Join {
 
 impl fmt::Debug for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Join").field("slots", &self.0.len()).field("waits", &self.waits()).finish()
+        f.debug_struct("Join").field("entries", &self.entries.len()).field("late", &self.late.len()).field("waits", &self.waits()).finish()
     }
 }
 

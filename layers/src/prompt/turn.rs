@@ -192,6 +192,10 @@ impl Turn {
     pub(crate) fn told_of_skill(&self, skill: &SkillId) -> Option<&str> {
         self.told.skill(skill)
     }
+    /// Whether this branch was told the bodies of all skills in force.
+    pub(crate) fn told_of_all_skills(&self) -> bool {
+        self.told.tells_all(&self.active)
+    }
     /// Whether each skill that this branch was told of is one of those in force.
     pub(crate) fn told_skills_are_in_force(&self) -> bool {
         self.told.skills().all(|(id, _)| self.is_active(id))
@@ -236,26 +240,32 @@ impl Turn {
 /// Entries that come later; the deadline is already in it.
 pub(super) type Later = Pin<Box<dyn Future<Output = Vec<Entry>> + Send>>;
 
-pub(super) enum Slot {
-    Ready(Entry),
-    Late { layer: &'static str, tier: Tier, later: Later },
-    Came(Vec<Entry>),
+/// What comes later, where it was added.
+pub(super) struct Late {
+    /// Behind so many entries that were there.
+    pub(super) behind: usize,
+    pub(super) layer: &'static str,
+    pub(super) tier: Tier,
+    pub(super) later: Later,
+    /// None before it came.
+    pub(super) came: Option<Vec<Entry>>,
 }
 
 /// Room for what the usual layers and sections say.
-const USUAL_SLOTS: usize = 32;
+const USUAL_ENTRIES: usize = 32;
 
 /// What the layers have said so far, in their order.
 pub struct Prompt {
     pub(super) round: Round,
     pub(super) layer: &'static str,
-    pub(super) slots: Vec<Slot>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) late: Vec<Late>,
     shared: Vec<Box<dyn Any + Send>>,
 }
 
 impl Prompt {
     pub(crate) fn new(round: Round) -> Self {
-        Self { round, layer: "", slots: Vec::with_capacity(USUAL_SLOTS), shared: Vec::new() }
+        Self { round, layer: "", entries: Vec::with_capacity(USUAL_ENTRIES), late: Vec::new(), shared: Vec::new() }
     }
     /// Adds a fragment, or nothing. The closure runs only in rounds that collect `tier`: what is costly belongs into it.
     pub fn add<F: Into<Option<Fragment>>>(&mut self, tier: Tier, fragment: impl FnOnce() -> F) {
@@ -263,7 +273,7 @@ impl Prompt {
             && let Some(mut fragment) = fragment().into()
         {
             (fragment.tier, fragment.layer) = (tier, self.layer);
-            self.slots.push(Slot::Ready(Entry::Fragment(fragment)));
+            self.entries.push(Entry::Fragment(fragment));
         }
     }
     /// Adds what a future brings: fragments, or any entries. All futures of a request are waited for side by side, so each must have its deadline
@@ -275,14 +285,15 @@ impl Prompt {
         if self.round.collects(tier) {
             let later = later();
             let entries = async move { later.await.into_iter().map(Into::into).collect() };
-            self.slots.push(Slot::Late { layer: self.layer, tier, later: Box::pin(entries) });
+            let later: Later = Box::pin(entries);
+            self.late.push(Late { behind: self.entries.len(), layer: self.layer, tier, later, came: None });
         }
     }
     /// This is not there (any more). Said at every collection while a thing is absent: silence says nothing.
     pub fn gone(&mut self, id: impl Into<FragmentId>) {
         let id = id.into();
         if self.tells_of(&id) {
-            self.slots.push(Slot::Ready(Entry::Gone(id)));
+            self.entries.push(Entry::Gone(id));
         }
     }
     /// These are all ids that begin with `prefix`: others that this branch was told of are said to be gone.
@@ -290,45 +301,45 @@ impl Prompt {
         let prefix = prefix.into();
         if self.tells_of(&prefix) {
             let ids: BTreeSet<FragmentId> = ids.into_iter().map(Into::into).collect();
-            self.slots.push(Slot::Ready(Entry::Only { prefix, ids }));
+            self.entries.push(Entry::Only { prefix, ids });
         }
     }
     /// The user switches a skill off. Where it was told of, the request says that it no longer applies.
     pub fn deactivate(&mut self, skill: SkillId) {
         if self.round.collects(Tier::Step) {
-            self.slots.push(Slot::Ready(Entry::Deactivated(skill)));
+            self.entries.push(Entry::Deactivated(skill));
         }
     }
     /// The model invoked a skill in force again: see [`Entry::InvokedAgain`].
     pub(crate) fn invoked_again(&mut self, skill: ActiveSkill) {
         if self.round.collects(Tier::Step) {
-            self.slots.push(Slot::Ready(Entry::InvokedAgain(skill)));
+            self.entries.push(Entry::InvokedAgain(skill));
         }
     }
     /// The model put a skill down: see [`Entry::PutDown`].
     pub(crate) fn put_down(&mut self, skill: SkillId) {
         if self.round.collects(Tier::Step) {
-            self.slots.push(Slot::Ready(Entry::PutDown(skill)));
+            self.entries.push(Entry::PutDown(skill));
         }
     }
     /// Proposes a change of the description of a tool of the caller's; its name and schema stay. Part of the session from its start: ignored in
     /// other rounds. Changes of one tool act in the order of the layers.
     pub fn describe_tool(&mut self, name: impl Into<String>, change: TextChange) {
         if self.round == Round::Start && !change.is_nothing() {
-            self.slots.push(Slot::Ready(Entry::DescribesTool { name: name.into(), change }));
+            self.entries.push(Entry::DescribesTool { name: name.into(), change });
         }
     }
     /// Proposes a tool of ours, which the host answers. It stands behind the caller's tools, the same in each request of a session from its start:
     /// ignored in other rounds. Of equal names the first layer's stands, and the caller's before that.
     pub fn add_tool(&mut self, definition: ToolDefinition) {
         if self.round == Round::Start {
-            self.slots.push(Slot::Ready(Entry::AddsTool { definition, layer: self.layer }));
+            self.entries.push(Entry::AddsTool { definition, layer: self.layer });
         }
     }
     /// Proposes how much of each tool result is sent. The numbers are part of the session from its start; the archive is asked for each request. The
     /// first layer's stands.
     pub fn bound_tool_output(&mut self, bound: ToolOutputBound) {
-        self.slots.push(Slot::Ready(Entry::BoundsToolOutput(bound)));
+        self.entries.push(Entry::BoundsToolOutput(bound));
     }
     /// What several layers or sections of one request look up together: the first that asks for such a `T` makes it, the others get a copy. A
     /// handle whose work begins when it is first waited for knows by then what all of them want of it.
@@ -342,11 +353,11 @@ impl Prompt {
     }
     /// Reports something in the manifest.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {
-        self.slots.push(Slot::Ready(Entry::Diagnostic(diagnostic)));
+        self.entries.push(Entry::Diagnostic(diagnostic));
     }
     /// Nothing was collected.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.entries.is_empty() && self.late.is_empty()
     }
     /// The round that decides what is collected.
     pub fn round(&self) -> Round {
@@ -361,7 +372,11 @@ impl Prompt {
 
 impl std::fmt::Debug for Prompt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prompt").field("round", &self.round).field("slots", &self.slots.len()).finish_non_exhaustive()
+        f.debug_struct("Prompt")
+            .field("round", &self.round)
+            .field("entries", &self.entries.len())
+            .field("late", &self.late.len())
+            .finish_non_exhaustive()
     }
 }
 

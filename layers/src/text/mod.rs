@@ -3,6 +3,7 @@
 mod block;
 mod change;
 pub mod escape;
+pub(crate) mod hash;
 mod limit;
 mod middle;
 mod tokens;

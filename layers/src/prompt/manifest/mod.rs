@@ -163,14 +163,15 @@ pub struct Total {
 
 impl Total {
     pub(crate) fn by_tier(texts: &[RenderedText]) -> BTreeMap<Tier, Self> {
-        let mut totals: BTreeMap<Tier, Self> = BTreeMap::new();
+        const TIERS: [Tier; 4] = [Tier::Stable, Tier::Session, Tier::Turn, Tier::Step];
+        let mut totals = [Self::default(); TIERS.len()];
         for fragment in texts.iter().flat_map(|text| text.fragments.iter()) {
-            let total = totals.entry(fragment.tier).or_default();
+            let total = &mut totals[fragment.tier as usize];
             total.fragments += 1;
             total.bytes += fragment.bytes;
             total.chars += fragment.chars;
             total.tokens += fragment.tokens;
         }
-        totals
+        TIERS.into_iter().zip(totals).filter(|(_, total)| total.fragments > 0).collect()
     }
 }

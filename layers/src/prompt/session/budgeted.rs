@@ -8,7 +8,7 @@ use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Fragment, Tier};
 use crate::prompt::manifest::{BudgetKind, BudgetOutcome, RenderedText, ShedFragment};
 use crate::prompt::{Diagnostic, Round, Settings, Turn};
 use crate::skill::ACTIVE_SKILLS;
-use crate::wire::BYTES_A_TOKEN;
+use crate::wire::{BYTES_A_TOKEN, ModelFacts};
 use std::collections::BTreeMap;
 
 impl Said<'_> {
@@ -122,7 +122,7 @@ fn forget(standing: &mut [Standing<'_>], age: impl Fn(&Fragment) -> usize, room:
 }
 
 /// What the manifest says of how much there is, once: where it grows over its bound.
-pub(super) fn told_of_size(settings: &Settings, turn: &Turn, texts: &[RenderedText]) -> Vec<Diagnostic> {
+pub(super) fn told_of_size(settings: &Settings, facts: ModelFacts, turn: &Turn, texts: &[RenderedText]) -> Vec<Diagnostic> {
     let tokens = |counts: &dyn Fn(&RenderedText) -> bool| -> usize {
         texts.iter().filter(|text| counts(text)).flat_map(|text| text.fragments.iter()).map(|fragment| fragment.tokens).sum()
     };
@@ -137,11 +137,10 @@ pub(super) fn told_of_size(settings: &Settings, turn: &Turn, texts: &[RenderedTe
         told.push(Diagnostic::note("anchors-outgrown", message));
     }
     let is_held_otherwise = if turn.round == Round::Start { budget.max_prompt_tokens } else { budget.max_anchored_tokens }.is_some();
-    let model = turn.model();
-    if let Some(window) = settings.models.of(model).context_window().filter(|_| !is_held_otherwise) {
+    if let Some(window) = facts.context_window().filter(|_| !is_held_otherwise) {
         let (all, new) = (tokens(&|_| true), tokens(&|text| text.is_new));
         if outgrows(window / 5, all, new) {
-            let model = model.map(crate::text::escape::text).unwrap_or_default();
+            let model = turn.model().map(crate::text::escape::text).unwrap_or_default();
             let message =
                 format!("{all} tokens are added, more than a fifth of the {window} that `{model}` reads; `budget` can hold them to less");
             told.push(Diagnostic::warning("prompt-large", message));
@@ -151,10 +150,10 @@ pub(super) fn told_of_size(settings: &Settings, turn: &Turn, texts: &[RenderedTe
 }
 
 /// A prefix that is too short to be kept, where a session starts: it is told once, and not again while the conversation grows.
-pub(super) fn told_of_short_prefix(state: &State, settings: &Settings, turn: &Turn) -> Option<Diagnostic> {
+pub(super) fn told_of_short_prefix(state: &State, settings: &Settings, facts: ModelFacts, turn: &Turn) -> Option<Diagnostic> {
     let ahead = turn.conversation.unmarked_bytes.filter(|_| settings.marks_caches && turn.round == Round::Start)?;
     let tokens = (ahead + state.system.as_ref().map_or(0, |system| system.text.len())) / BYTES_A_TOKEN;
-    let minimum = settings.models.of(turn.model()).cache_minimum();
+    let minimum = facts.cache_minimum();
     let message = format!(
         "tools and system prompt come to about {tokens} tokens, and the provider keeps prefixes from {minimum} on: they are not marked as one to keep"
     );

@@ -1,11 +1,13 @@
 //! What was told: values, the system prompt, and the entries of places.
 
+use super::hashing::ByHash;
 use super::places::Anchor;
 use super::state::State;
-use crate::prompt::fragment::{ACTIVE_SKILL, Fragment, FragmentId};
+use crate::prompt::fragment::{ACTIVE_SKILL, Fragment, FragmentId, SharedId};
 use crate::prompt::manifest::{RenderedFragment, RenderedTool};
-use crate::skill::{ActiveSkills, SkillId};
+use crate::skill::{ActiveSkill, ActiveSkills, SkillId};
 use crate::text::TextChange;
+use crate::text::hash::hash;
 use crate::wire::{Conversation, Role, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,29 +78,54 @@ pub(super) type Values = BTreeMap<FragmentId, Option<Value>>;
 
 /// What a branch was told.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Told(pub(super) Arc<Values>);
+pub(crate) struct Told(Arc<Facts>);
+
+#[derive(Default, Debug)]
+struct Facts {
+    values: Values,
+    /// By the hashes of their ids: of two that meet one alone stands here.
+    by_hash: ByHash<u64, (FragmentId, Option<Value>)>,
+}
 
 impl Told {
+    pub(super) fn new(values: Values) -> Self {
+        let by_hash = values.iter().map(|(id, value)| (hash(id), (id.clone(), value.clone()))).collect();
+        Self(Arc::new(Facts { values, by_hash }))
+    }
+    /// By id, each once.
+    pub(super) fn values(&self) -> &Values {
+        &self.0.values
+    }
+    /// What was told of this fragment.
+    pub(super) fn value(&self, id: &SharedId) -> Option<&Value> {
+        let (known, value) = self.0.by_hash.get(&id.hash())?;
+        if **known == **id { value.as_ref() } else { self.0.values.get(&**id)?.as_ref() }
+    }
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
-        self.0.get(id)?.as_ref().map(|value| &*value.text)
+        self.0.values.get(id)?.as_ref().map(|value| &*value.text)
     }
     /// The skills whose bodies were told, and those that were said to be gone.
     pub(crate) fn skills(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        let family = self.0.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
+        let family = self.0.values.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
         family.map_while(|(id, value)| Some((id.strip_prefix(ACTIVE_SKILL)?, value.as_ref().map(|value| &*value.text))))
+    }
+    /// Whether the body of each of these was told, of which none stands twice.
+    pub(crate) fn tells_all(&self, active: &[ActiveSkill]) -> bool {
+        let is_active = |id: &str| active.iter().any(|skill| skill.id.as_str() == id);
+        active.is_empty() || self.skills().filter(|(id, body)| body.is_some() && is_active(id)).count() == active.len()
     }
     /// The body of a skill, where it was told.
     pub(crate) fn skill(&self, skill: &SkillId) -> Option<&str> {
         self.skills().find(|(id, _)| *id == skill.as_str()).and_then(|(_, value)| value)
     }
     pub(super) fn was_told_gone(&self, id: &str) -> bool {
-        self.0.get(id).is_some_and(Option::is_none)
+        self.0.values.get(id).is_some_and(Option::is_none)
     }
     pub(super) fn was_said(&self, id: &str) -> bool {
-        self.0.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
+        self.0.values.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
     }
     pub(crate) fn bytes(&self, prefix: &str) -> usize {
-        let family = self.0.iter().filter(|(id, _)| id.starts_with(prefix));
+        let family = self.0.values.iter().filter(|(id, _)| id.starts_with(prefix));
         family.filter_map(|(_, value)| Some(value.as_ref()?.said_bytes)).sum()
     }
 }

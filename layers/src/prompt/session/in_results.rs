@@ -11,6 +11,7 @@ use crate::prompt::{Round, Turn};
 use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::text::{Limit, Room};
 use crate::wire::Message;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -52,6 +53,9 @@ impl State {
     /// Of these skills in force those whose body the branch was told, and is not told any more as a request shows it: the caller cleared the result
     /// that held it, or keeps the newest turn's texts alone.
     pub(super) fn said_before(&self, newest: Option<Anchor>, active: &[ActiveSkill], told: &Told) -> BTreeSet<SkillId> {
+        if told.tells_all(active) {
+            return BTreeSet::new();
+        }
         let was_told = |skill: &ActiveSkill| {
             let id = format!("{ACTIVE_SKILL}{}", skill.id);
             self.branch(newest).find_map(|(_, entry)| entry.values.get(&*id)).is_some_and(Option::is_some)
@@ -79,19 +83,23 @@ impl State {
 
 impl Said<'_> {
     /// Bodies of skills that stand in a tool result of the request count as said there; what is left of the fragments.
-    pub(super) fn in_results<'f>(
+    pub(super) fn in_results<'a, 'f>(
         &mut self,
         state: &mut State,
         turn: &Turn,
-        fragments: &[&'f Fragment],
+        fragments: &'a [&'f Fragment],
         told: &Told,
         values: &mut Values,
-    ) -> Vec<&'f Fragment> {
+    ) -> Cow<'a, [&'f Fragment]> {
+        // As in most requests.
+        if turn.conversation.messages.iter().all(|message| message.skill_blocks.is_empty()) {
+            return fragments.into();
+        }
         let blocks = blocks_sent_whole(state, turn, turn.conversation.messages.as_slice());
         // Of a skill that was said to be gone an older result tells nothing any more.
         let newest = blocks_sent_whole(state, turn, turn.conversation.newest().0);
         if blocks.is_empty() {
-            return fragments.to_vec();
+            return fragments.into();
         }
         let mut left = Vec::with_capacity(fragments.len());
         for fragment in fragments.iter().copied() {
@@ -106,7 +114,7 @@ impl Said<'_> {
             self.loaded.extend(self.loading(fragment, block, block.len() < fragment.value().len()));
             values.insert((&fragment.id).into(), Some(Value::in_result(state, block)));
         }
-        left
+        left.into()
     }
 }
 

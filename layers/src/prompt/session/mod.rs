@@ -5,6 +5,7 @@ mod budgeted;
 mod entry;
 mod event;
 mod evict;
+mod hashing;
 mod in_results;
 mod journal;
 mod key;

@@ -4,12 +4,11 @@
 //! user pasted must stay the user's even where it equals a text of ours. One hash pass over the messages.
 
 use super::event::hex;
+use super::hashing::{ByHash, Pieces};
 use crate::prompt::fragment::Trust;
 use crate::prompt::manifest::{CallersMessage, ContentHash};
 use crate::wire::{Conversation, GAP, Message, Removal, Role, Spot};
 use serde::{Deserialize, Serialize};
-use siphasher::sip128::{Hasher128, SipHasher13};
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// Of all messages up to a place.
@@ -78,8 +77,8 @@ impl AnchorKey {
     pub fn public() -> Self {
         Self(0)
     }
-    fn hasher(&self) -> SipHasher13 {
-        SipHasher13::new_with_key(&self.0.to_le_bytes())
+    fn hasher(&self) -> Pieces {
+        Pieces::new(self.0.to_le_bytes())
     }
     fn digest(&self, value: impl Hash) -> Digest {
         let mut hasher = self.hasher();
@@ -145,9 +144,9 @@ impl AnchorKey {
 #[derive(Clone)]
 pub(crate) struct Memory {
     pub(crate) key: AnchorKey,
-    read: HashMap<Anchor, u32>,
+    read: ByHash<Anchor, u32>,
     /// Message and text together: the text alone would take a user's quotation of it for ours.
-    sent: HashMap<Digest, u32>,
+    sent: ByHash<Digest, u32>,
 }
 
 /// What was found in a conversation.
@@ -162,7 +161,7 @@ pub(crate) struct Reading {
 
 impl Memory {
     pub(crate) fn new(key: AnchorKey) -> Self {
-        Self { key, read: HashMap::new(), sent: HashMap::new() }
+        Self { key, read: ByHash::default(), sent: ByHash::default() }
     }
     /// The caller's messages were read like this before, up to here.
     pub(crate) fn knows(&self, anchor: Anchor) -> bool {
@@ -215,6 +214,7 @@ impl Memory {
         let mut chain = seed;
         // The results right before, until our text behind them was found.
         let mut results: Option<Place> = None;
+        let mut result_chars: Vec<usize> = Vec::new();
         conversation.messages.retain_mut(|message| {
             let read = match self.read_one(chain, results.take().as_ref(), message) {
                 Ok(read) => read,
@@ -231,7 +231,8 @@ impl Memory {
             let ordinal = reading.messages.len();
             // What anchors leave out, since callers clear results along the way, breaks a prefix all the same.
             // Where a message stands says nothing.
-            let result_chars: Vec<usize> = message.result_chars.iter().map(|(_, chars)| *chars).collect();
+            result_chars.clear();
+            result_chars.extend(message.result_chars.iter().map(|(_, chars)| *chars));
             let hash = ContentHash::of_digest(self.key.digest((read.digest, &result_chars)));
             reading.messages.push(CallersMessage { at: message.at, role: message.role, hash });
             if message.role != Role::Assistant {
@@ -299,7 +300,7 @@ impl Memory {
     }
 }
 
-fn release<K: Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
+fn release<K: Hash + Eq>(counts: &mut ByHash<K, u32>, key: &K) {
     if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {

@@ -54,6 +54,9 @@ impl Said<'_> {
             told.get(&f.id).is_none_or(|before| *before != *value).then(|| (value.len(), *f, pool))
         };
         let mut new: Vec<(usize, &Fragment, usize)> = fragments.iter().filter_map(share).collect();
+        if new.is_empty() {
+            return;
+        }
         new.sort_by_key(|(bytes, ..)| *bytes);
         let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
         loop {
@@ -179,7 +182,7 @@ impl Said<'_> {
         let mut kept = self.in_results(state, turn, all, &told, &mut values);
         // What stands ahead of bodies says nothing without one.
         if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
-            kept.retain(|f| &*f.id != ACTIVE_SKILLS);
+            without_opening(&mut kept);
         }
         let fragments = &*kept;
         let mut active = turn.inherited.clone();
@@ -261,7 +264,7 @@ impl Said<'_> {
                 continue;
             }
             let value = fragment.value();
-            let before = told.0.get(&*fragment.id).and_then(Option::as_ref);
+            let before = told.value(&fragment.id);
             if before.is_some_and(|before| before.says(&value)) {
                 continue;
             }
@@ -426,6 +429,12 @@ impl Said<'_> {
     }
 }
 
+fn without_opening(fragments: &mut Cow<'_, [&Fragment]>) {
+    if fragments.iter().any(|f| &*f.id == ACTIVE_SKILLS) {
+        fragments.to_mut().retain(|f| &*f.id != ACTIVE_SKILLS);
+    }
+}
+
 /// Whether the new entry begins a turn of the conversation. Of two requests that start it at once the later one may bring results of the first one's
 /// turn.
 pub(super) fn begins_a_turn(turn: &Turn, opened: &Opened) -> bool {
@@ -467,7 +476,7 @@ fn gone(entries: &[Entry], fragments: &[&Fragment], told: &Told, told_before: &T
             }
             Entry::Only { prefix, ids } => {
                 let family = told
-                    .0
+                    .values()
                     .range::<str, _>((Bound::Included(&**prefix), Bound::Unbounded))
                     .map(|(id, _)| id)
                     .take_while(|id| id.starts_with(&**prefix));

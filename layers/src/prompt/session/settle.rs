@@ -4,6 +4,7 @@ use super::Opened;
 use super::budgeted::{told_of_short_prefix, told_of_size};
 use super::entry::System;
 use super::event::SessionEvent;
+use super::hashing::Passed;
 use super::places::{Anchor, Place};
 use super::said::Said;
 use super::state::State;
@@ -14,8 +15,9 @@ use crate::prompt::manifest::{
 };
 use crate::prompt::{Diagnostic, Purpose, Round, Settings, TextPlacement, Turn};
 use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
-use crate::wire::{Append, CacheMarks, Edits, ModelTable, SystemEdit, ToolOutputArchive, ToolOutputBound};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::wire::{Append, CacheMarks, Edits, ModelFacts, SystemEdit, ToolOutputArchive, ToolOutputBound};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::BuildHasherDefault;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -68,8 +70,9 @@ pub(super) fn settle(
     let (tools, noticed) = add_tools(state, turn, &mut edits);
     said.diagnostics.extend(noticed);
     let (described_tools, cut_outputs) = bound_tools(state, turn, newest, entries, &mut edits);
+    let model = settings.models.of(turn.model());
     if settings.marks_caches {
-        edits.cache = Some(cache_marks(state, turn, &opened.places, &settings.models));
+        edits.cache = Some(cache_marks(state, turn, &opened.places, model));
     }
     let rewrites = settings.placement != TextPlacement::Append && settled && state.branch(newest).nth(1).is_some();
     said.diagnostics.extend(rewritten(rewrites, purged));
@@ -90,8 +93,8 @@ pub(super) fn settle(
             texts.insert(0, RenderedText { placement: Placement::System, is_new, follows: None, text, fragments });
         }
     }
-    said.diagnostics.extend(told_of_size(settings, turn, &texts));
-    said.diagnostics.extend(told_of_short_prefix(state, settings, turn));
+    said.diagnostics.extend(told_of_size(settings, model, turn, &texts));
+    said.diagnostics.extend(told_of_short_prefix(state, settings, model, turn));
     let Said { diagnostics, events, execution, budget, .. } = said;
     // What was tried on a copy is kept nowhere.
     let settled = settled && turn.context.purpose != Purpose::SamePrefix;
@@ -210,10 +213,10 @@ fn callers_part(state: &State, turn: &Turn, messages: Arc<[CallersMessage]>, sys
     }
 }
 
-fn cache_marks(state: &State, turn: &Turn, places: &[Place], models: &ModelTable) -> CacheMarks {
+fn cache_marks(state: &State, turn: &Turn, places: &[Place], model: ModelFacts) -> CacheMarks {
     let settled = || places.iter().rev().filter_map(|place| Some((place, state.entries.get(&place.anchor)?)));
     CacheMarks {
-        minimum: models.of(turn.model()).cache_minimum(),
+        minimum: model.cache_minimum(),
         stable: state.system.as_ref().map_or(0, |system| system.stable),
         previous: settled().nth(1).map(|(place, _)| place.at),
         ended: settled().filter(|(_, entry)| !entry.came_marked).map(|(place, _)| (place.at, place.role)).collect(),
@@ -270,16 +273,13 @@ fn fragments<'a>(state: &State, opened: u64, entries: &'a [Entry]) -> Vec<&'a Fr
         let activated = if let Some(Effect::Activates(skill)) = &f.effect { Some(skill.id.as_str()) } else { None };
         f.id.strip_prefix(ACTIVE_SKILL).into_iter().chain(activated).any(|skill| state.is_switched_off_since(skill, opened))
     };
-    // Ordered: a request has few, and they are looked up in one allocation.
-    let mut ids: Vec<&str> = Vec::with_capacity(entries.len());
+    let mut ids = HashSet::<_, BuildHasherDefault<Passed>>::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
     let mut kept = Vec::with_capacity(entries.len());
-    for fragment in entries.iter().filter_map(|entry| if let Entry::Fragment(f) = entry { Some(f) } else { None }) {
-        if let Err(at) = ids.binary_search(&&*fragment.id) {
-            ids.insert(at, &fragment.id);
-            kept.push(fragment);
-        }
+    let all = entries.iter().filter_map(|entry| if let Entry::Fragment(f) = entry { Some(f) } else { None });
+    kept.extend(all.filter(|fragment| ids.insert(&fragment.id)));
+    if state.has_switched_off() {
+        kept.retain(|f| !is_overtaken(f));
     }
-    kept.retain(|f| !is_overtaken(f));
     // What stands ahead of bodies says nothing without one.
     if !kept.iter().any(|f| f.id.starts_with(ACTIVE_SKILL)) {
         kept.retain(|f| &*f.id != ACTIVE_SKILLS);

@@ -6,6 +6,7 @@
 use super::alike::LastSystem;
 use super::entry::{Entry, NewEntry, System, Told, Value, Values};
 use super::event::{AnchoredText, Beginning, ForgottenPlaces, NamedHistory, Revisit, SessionEvent, SystemText, VERSION};
+use super::hashing::ByHash;
 use super::journal::{Record, ReplayError};
 use super::places::{Anchor, AnchorKey, Memory, Place};
 use crate::prompt::manifest::{CallersPart, ContentHash, RenderedText, RenderedTool};
@@ -42,7 +43,7 @@ pub(super) struct State {
     pub(super) system_came_marked: bool,
     /// How often the system prompt was rebased.
     pub(super) base: u32,
-    pub(super) entries: HashMap<Anchor, Entry>,
+    pub(super) entries: ByHash<Anchor, Entry>,
     /// The place of the last request, and how many places that request had.
     pub(super) last: Option<Anchor>,
     last_places: usize,
@@ -60,7 +61,7 @@ pub(super) struct State {
     /// Where histories stand that the provider holds, the oldest first. Names are hashes: one may be long (all tokens of a history).
     bookmarks: Vec<NamedHistory>,
     /// By what they look like.
-    pub(super) values: HashMap<u64, Vec<Weak<str>>>,
+    pub(super) values: ByHash<u64, Vec<Weak<str>>>,
     /// Of the system prompt that was sent last.
     system_hash: Option<(Arc<str>, ContentHash)>,
     pub(super) max_places: usize,
@@ -106,7 +107,7 @@ impl State {
             former_systems: Vec::new(),
             system_came_marked: false,
             base: 0,
-            entries: HashMap::new(),
+            entries: ByHash::default(),
             last: None,
             last_places: 0,
             by_host: ActiveSkills::default(),
@@ -116,7 +117,7 @@ impl State {
             dismissed: BTreeSet::new(),
             purged: Vec::new(),
             bookmarks: Vec::new(),
-            values: HashMap::new(),
+            values: ByHash::default(),
             system_hash: None,
             max_places,
             clock: 0,
@@ -379,7 +380,7 @@ impl State {
         };
         if let Some((_, told)) = self.told.as_ref().filter(|(known, _)| *known == at) {
             debug_assert!(
-                *told.0 == *self.put_together_told(newest, conversation, placement, (is_new_turn, with_system)).0,
+                told.values() == self.put_together_told(newest, conversation, placement, (is_new_turn, with_system)).values(),
                 "kept behind a change"
             );
             return told.clone();
@@ -430,7 +431,7 @@ impl State {
             told.entry(id.clone()).or_insert_with(|| value.clone());
         }
         told.retain(|_, value| value.as_ref().is_none_or(|value| value.stands_in(conversation)));
-        Told(Arc::new(told))
+        Told::new(told)
     }
     pub(super) fn active_at(&self, anchor: Option<Anchor>) -> ActiveSkills {
         anchor.and_then(|anchor| self.entries.get(&anchor)).map(|entry| entry.active.clone()).unwrap_or_default()
@@ -439,8 +440,11 @@ impl State {
     pub(super) fn in_force(&self, from: Option<Anchor>) -> ActiveSkills {
         let mut active = self.active_at(from);
         let opened = from.and_then(|from| self.entries.get(&from)).map(|entry| entry.opened);
+        // Nothing was said since.
+        let knows_all = opened.is_some_and(|opened| opened >= self.words);
         for skill in self.by_host.as_slice() {
-            let is_newer = opened.is_none_or(|opened| self.activated.get(&skill.id).is_some_and(|activated| *activated > opened));
+            let is_newer =
+                !knows_all && opened.is_none_or(|opened| self.activated.get(&skill.id).is_some_and(|activated| *activated > opened));
             if is_newer || !active.contains(skill.id.as_str()) {
                 active.put(skill.clone());
             }
@@ -449,6 +453,9 @@ impl State {
     }
     pub(super) fn is_switched_off(&self, skill: &SkillId) -> bool {
         self.switched_off.contains_key(skill)
+    }
+    pub(super) fn has_switched_off(&self) -> bool {
+        !self.switched_off.is_empty()
     }
     /// Switched off since a request was opened: what it collected is overtaken.
     pub(super) fn is_switched_off_since(&self, skill: &str, opened: u64) -> bool {

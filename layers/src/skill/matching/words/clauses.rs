@@ -17,7 +17,7 @@ pub(super) fn words(description: &str, each: &mut impl FnMut(&str, Field)) {
         sentence.clear();
     };
     tokens(description, &mut |token| match token {
-        Token::Word(word) => sentence.push(word.to_owned()),
+        Token::Word(word, _) => sentence.push(word.to_owned()),
         Token::End => say(&mut sentence),
     });
     say(&mut sentence);

@@ -190,7 +190,7 @@ impl Words {
             };
             let mut note_all = |text: &str, field: Field| {
                 tokens(text, &mut |token| {
-                    if let Token::Word(word) = token {
+                    if let Token::Word(word, _) = token {
                         note(word, field);
                     }
                 });
@@ -233,7 +233,9 @@ impl Words {
         let mut meanings = Vec::with_capacity(typed.words.len());
         let all: f32 = (0..typed.words.len()).map(|word| self.meanings(typed, word, &mut meanings)).sum();
         let all = all.clamp(0.5, LONG);
-        let mut sums: HashMap<u32, Sum, Mixed> = HashMap::with_capacity_and_hasher(64, Mixed::default());
+        // Nothing to add up is usual.
+        let some = if meanings.is_empty() { 0 } else { 64 };
+        let mut sums: HashMap<u32, Sum, Mixed> = HashMap::with_capacity_and_hasher(some, Mixed::default());
         for meaning in &meanings {
             for posting in meaning.postings {
                 let weight = meaning.gives * posting.field().weight();

@@ -13,6 +13,8 @@ mod stem;
 mod tokens;
 mod typing;
 
+// Stems are kept as hashes: two that meet by chance are one word.
+use crate::text::hash::{NOTHING, and, hash};
 pub(super) use index::{Fits, Words};
 use std::hash::{BuildHasherDefault, Hasher};
 pub(super) use typing::Typed;
@@ -41,11 +43,6 @@ impl Field {
     }
 }
 
-/// FNV-1a. Stems are kept as hashes: two that meet by chance are one word.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
 /// For keys that are hashes or small numbers; who makes them collide gains nothing.
 type Mixed = BuildHasherDefault<Mixer>;
 
@@ -72,8 +69,8 @@ impl Hasher for Mixer {
 pub(super) fn says_little(text: &str) -> bool {
     let mut says_little = true;
     tokens::tokens(text, &mut |token| {
-        if let tokens::Token::Word(word) = token
-            && !common::is_silent(word, hash(word))
+        if let tokens::Token::Word(word, hash_of_word) = token
+            && !common::is_silent(word, hash_of_word)
         {
             let mut stem = word.to_owned();
             stem::stem(&mut stem);

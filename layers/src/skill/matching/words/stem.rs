@@ -65,7 +65,7 @@ fn comes_off(word: &str, ending: &str, least: usize) -> bool {
         // `class`, `status`; `pdfs` has no vowel.
         "s" => !matches!(last, b's' | b'u'),
         "es" => matches!(last, b's' | b'x' | b'z' | b'h' | b'o' | b'i'),
-        _ => rest.contains(['a', 'e', 'i', 'o', 'u', 'y']),
+        _ => rest.bytes().any(|letter| matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')),
     }
 }
 

@@ -1,12 +1,14 @@
 //! A text as words: in lower case and in compatible form, parts of `camelCase` too, and pairs of characters where a script writes no spaces.
 
 use super::super::folded::is_unspaced;
+use super::{NOTHING, and, hash};
 use unicode_normalization::UnicodeNormalization;
 
 /// What a text is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Token<'a> {
-    Word(&'a str),
+    /// With its hash.
+    Word(&'a str, u64),
     /// A sentence ends, or a list's item.
     End,
 }
@@ -20,13 +22,14 @@ pub(super) fn tokens(text: &str, each: &mut impl FnMut(Token<'_>)) {
 
 /// As [`run`], without looking at each character by itself.
 fn ascii(text: &str, each: &mut impl FnMut(Token<'_>)) {
-    let bytes = text.as_bytes();
-    let mut lower = String::new();
+    let (bytes, lower) = (text.as_bytes(), text.to_ascii_lowercase());
     let mut at = 0;
     while at < bytes.len() {
-        let is_of_a_word = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
         let start = at;
-        while is_of_a_word(at) {
+        let (mut hash, mut has_upper) = (NOTHING, false);
+        while let Some(byte) = lower.as_bytes().get(at).filter(|byte| byte.is_ascii_alphanumeric()) {
+            hash = and(hash, *byte);
+            has_upper |= at > start && bytes[at] != *byte;
             at += 1;
         }
         // What is not plain is left to the other.
@@ -34,18 +37,19 @@ fn ascii(text: &str, each: &mut impl FnMut(Token<'_>)) {
             let end = text[at..].find(char::is_whitespace).map_or(text.len(), |end| at + end);
             run(text[start..end].chars(), each);
             at = end;
-            continue;
-        }
-        if at > start {
-            if at - start <= MAX_WORD_BYTES {
-                say(&text[start..at], &mut lower, each);
+        } else if at == start {
+            if ends(char::from(bytes[at]), bytes.get(at + 1).copied().map(char::from)) {
+                each(Token::End);
             }
-            continue;
+            at += 1;
+        } else if at - start <= MAX_WORD_BYTES {
+            each(Token::Word(&lower[start..at], hash));
+            // Nearly all words have no parts.
+            if has_upper {
+                let mut room = String::new();
+                parts(&text[start..at], |part| say_one(part, &mut room, each));
+            }
         }
-        if ends(char::from(bytes[at]), bytes.get(at + 1).copied().map(char::from)) {
-            each(Token::End);
-        }
-        at += 1;
     }
 }
 
@@ -96,16 +100,7 @@ fn say(word: &str, lower: &mut String, each: &mut impl FnMut(Token<'_>)) {
     if word.is_empty() {
         return;
     }
-    let mut say_one = |text: &str| {
-        lower.clear();
-        if text.is_ascii() {
-            lower.push_str(text);
-            lower.make_ascii_lowercase();
-        } else {
-            lower.extend(text.chars().flat_map(char::to_lowercase));
-        }
-        each(Token::Word(lower));
-    };
+    let mut say_one = |text: &str| say_one(text, lower, each);
     if word.is_ascii() {
         say_one(word);
         parts(word, say_one);
@@ -127,13 +122,20 @@ fn say(word: &str, lower: &mut String, each: &mut impl FnMut(Token<'_>)) {
     }
 }
 
+fn say_one(text: &str, lower: &mut String, each: &mut impl FnMut(Token<'_>)) {
+    lower.clear();
+    if text.is_ascii() {
+        lower.push_str(text);
+        lower.make_ascii_lowercase();
+    } else {
+        lower.extend(text.chars().flat_map(char::to_lowercase));
+    }
+    each(Token::Word(lower, hash(lower)));
+}
+
 /// Of `camelCase` and `HTTPServer`; nothing of words that aren't such.
 fn parts(word: &str, mut say_one: impl FnMut(&str)) {
     let bytes = word.as_bytes();
-    // Nearly all words begin no part.
-    if !bytes.iter().skip(1).fold(false, |has_upper, byte| has_upper | byte.is_ascii_uppercase()) {
-        return;
-    }
     let is_plural = || bytes.strip_suffix(b"s").is_some_and(|head| head.iter().all(u8::is_ascii_uppercase));
     let begins = |at: usize| {
         bytes[at].is_ascii_uppercase()
@@ -160,7 +162,10 @@ mod tests {
     fn all(text: &str) -> String {
         let mut said = String::new();
         tokens(text, &mut |token| match token {
-            Token::Word(word) => said.extend([word, " "]),
+            Token::Word(word, of) => {
+                assert_eq!(of, hash(word));
+                said.extend([word, " "]);
+            }
             Token::End => said.push_str("| "),
         });
         said.trim_end().to_owned()

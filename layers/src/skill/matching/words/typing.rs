@@ -3,7 +3,7 @@
 use super::common::{is_generic, is_silent};
 use super::stem::stem;
 use super::tokens::{Token, tokens};
-use super::{Mixed, common, hash};
+use super::{Mixed, NOTHING, and, common, hash};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl Word {
         }
         let known = |parts: [&[u8]; 3]| {
             let bytes = parts.into_iter().flatten();
-            let hash = bytes.fold(hash(""), |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+            let hash = bytes.fold(NOTHING, |hash, byte| and(hash, *byte));
             is_known(hash).then_some(hash)
         };
         // The first letter is seldom wrong.
@@ -83,12 +83,12 @@ pub(in super::super) struct Typed {
 
 impl Typed {
     pub(in super::super) fn of(text: &str) -> Self {
-        // A word has two letters and a blank, or one of three bytes.
-        let most = MAX_WORDS.min(text.len() / 3 + 1);
-        let mut words: Vec<Word> = Vec::with_capacity(most);
+        // Words and the blanks behind them have some letters each, and many words are silent.
+        let likely = MAX_WORDS.min(text.len() / 6 + 1);
+        let mut words: Vec<Word> = Vec::with_capacity(likely);
         let mut letters = String::with_capacity(2 * MAX_WORDS);
         // By word and by stem where it stands among the words.
-        let mut seen: HashMap<u64, usize, Mixed> = HashMap::with_capacity_and_hasher(2 * most, Mixed::default());
+        let mut seen: HashMap<u64, usize, Mixed> = HashMap::with_capacity_and_hasher(2 * likely, Mixed::default());
         let mut in_fence = false;
         let mut stemmed = String::new();
         for line in excerpt(text).into_iter().flat_map(str::lines) {
@@ -99,8 +99,7 @@ impl Typed {
             }
             let is_quoted = in_fence || trimmed.starts_with('>');
             tokens(line, &mut |token| {
-                let Token::Word(word) = token else { return };
-                let spelled = hash(word);
+                let Token::Word(word, spelled) = token else { return };
                 if is_silent(word, spelled) {
                     return;
                 }
