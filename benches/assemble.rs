@@ -208,7 +208,7 @@ fn stack<W>(wire: W, skills: &Skills) -> PromptStack<W> {
 }
 
 fn skills() -> Skills {
-    let source = std::sync::Arc::new(SkillSource { kind: SkillSourceKind::User, label: "user:skills".into(), path: None });
+    let source = std::sync::Arc::new(SkillSource::new(SkillSourceKind::User, "user:skills"));
     let skill = |n: usize| {
         let mut summary = SkillSummary::new(id(n), text(250, n as u64), source.clone());
         summary.location = format!("/home/me/.config/bcode/skills/{}/SKILL.md", summary.id);

@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use tower::{Layer, Service, ServiceExt, service_fn};
-use tower_prompt::layers::wire::{Conversation, Edits, GAP, Message, Part, Removal, Role, Wire};
+use tower_prompt::layers::wire::{Conversation, Edits, GAP, Message, Removal, Role, Wire};
 use tower_prompt::layers::{Fragment, Prompt, PromptStack, Settings, SystemPromptLayer, Tier, Turn};
 
 /// The client's request: who said what.
@@ -20,11 +20,8 @@ struct AskWire;
 
 impl Wire<Ask> for AskWire {
     fn read(&self, ask: &Ask) -> Conversation {
-        let message = |(at, (role, line)): (usize, &(Role, String))| {
-            let texts = vec![Part { index: 0, text: line.clone() }];
-            Message { at, role: *role, is_string: true, texts, ..Message::default() }
-        };
-        Conversation { messages: ask.lines.iter().enumerate().map(message).collect(), ..Conversation::default() }
+        let message = |(at, (role, line)): (usize, &(Role, String))| Message::of_string(at, *role, line.as_str());
+        Conversation::new(ask.lines.iter().enumerate().map(message))
     }
 
     fn write(&self, mut ask: Ask, edits: &Edits) -> Ask {

@@ -12,7 +12,7 @@ const BODY: &str = "# Units\n\nGive lengths in metres. Invoke this skill with a 
 
 fn units() -> Result<SkillSummary, SkillError> {
     // The host puts its own name for this provider in the place of the source.
-    let source = SkillSource { kind: SkillSourceKind::Plugin, label: "units".to_owned(), path: None };
+    let source = SkillSource::new(SkillSourceKind::Plugin, "units");
     let id = SkillId::new("units").map_err(|_| SkillError::unknown_skill("units"))?;
     let mut summary = SkillSummary::new(id, "Convert feet to metres. Use when the user gives lengths in feet.", source);
     summary.activation.keywords = vec!["feet".to_owned(), "metres".to_owned()];
@@ -23,12 +23,8 @@ fn answer(request: &SkillRequest) -> Result<SkillResponse, SkillError> {
     let summary = units()?;
     match (request.skill(), request) {
         (Some(skill), _) if *skill != summary.id => Err(SkillError::unknown_skill(skill.as_str())),
-        (_, SkillRequest::List) => Ok(SkillResponse::List(SkillList { skills: vec![summary], diagnostics: Vec::new() })),
-        (_, SkillRequest::Describe { .. }) => {
-            let (other_fields, files, diagnostics) = Default::default();
-            let manifest = SkillManifest { summary, other_fields, files, more_files: 0, diagnostics };
-            Ok(SkillResponse::Describe { manifest: manifest.into() })
-        }
+        (_, SkillRequest::List) => Ok(SkillResponse::List(SkillList::new([summary]))),
+        (_, SkillRequest::Describe { .. }) => Ok(SkillResponse::Describe { manifest: SkillManifest::new(summary).into() }),
         (_, SkillRequest::Context(_)) => Ok(SkillResponse::Context(SkillContextResponse::new(BODY))),
         (_, SkillRequest::Invoke(InvokeSkillRequest { input, .. })) => {
             let feet: Result<f64, _> = input.as_deref().unwrap_or_default().trim().parse();

@@ -345,8 +345,8 @@ fn chars(max: Option<NonZeroUsize>) -> Limit {
     max.map_or(Limit::None, |max| Limit::Chars(max.get()))
 }
 
-impl From<&config::Skills> for DiscoveryOptions {
-    fn from(skills: &config::Skills) -> Self {
+impl From<&config::SkillsConfig> for DiscoveryOptions {
+    fn from(skills: &config::SkillsConfig) -> Self {
         Self {
             include_repo_skills: skills.include_repo_skills,
             include_generic_repo_skills: skills.include_generic_repo_skills,

@@ -271,8 +271,7 @@ impl RepositoryFile {
             return link_to_nothing(&self.path).map_or(Ok(None), Err);
         }
         let FileText { text, diagnostic } = self.texts.read_inside(&self.path, &self.root, self.max_bytes)?;
-        let path = self.path.to_string_lossy().into_owned();
-        Ok(Some(Document { path, text: text.as_ref().to_owned(), diagnostics: diagnostic.into_iter().collect() }))
+        Ok(Some(Document::new(text.as_ref()).path(self.path.to_string_lossy()).diagnostics(diagnostic)))
     }
 }
 

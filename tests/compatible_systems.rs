@@ -22,7 +22,9 @@ impl Place {
         for name in ["work/deep", "home"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        Self { folder, options: DiscoveryOptions { compat: compat.to_vec(), ..DiscoveryOptions::default() } }
+        let mut options = DiscoveryOptions::default();
+        options.compat = compat.to_vec();
+        Self { folder, options }
     }
     fn at(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)

@@ -1,6 +1,7 @@
 //! The defaults, held against a list of what the documentation promises.
 
-use tower_prompt::config::{Config, KEYS, ModelProfile};
+use tower_prompt::config::{Config, KEYS};
+use tower_prompt::layers::profile::ModelProfile;
 use tower_prompt::{Environment, Workspace, config};
 
 /// Every key without an id, as `config show` tells its default; `none` where there is none.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use tower_prompt::config::{KEYS, Kind, Loader};
+use tower_prompt::config::{KEYS, KeyKind, Loader};
 use tower_prompt::{Environment, Workspace};
 
 /// The findings in `text`, a line each, without the name of the source.
@@ -17,16 +17,16 @@ fn findings(text: &str) -> Vec<String> {
 }
 
 /// Values that are no value of the kind, each with what is wrong with it.
-fn wrong(kind: &Kind) -> Vec<&'static str> {
+fn wrong(kind: &KeyKind) -> Vec<&'static str> {
     match kind {
-        Kind::Bool => vec!["1", "'yes'"],
-        Kind::NonZero | Kind::OptionalNonZero => vec!["0", "-1", "99999999999999999999", "1.0", "'1'"],
-        Kind::Text => vec!["1"],
-        Kind::Form(_) => vec!["1", "' '"],
-        Kind::OneOf(_) | Kind::SkillId | Kind::ProfileId | Kind::Layer => vec!["1", "'no/such word'"],
-        Kind::Path => vec!["1", "''"],
-        Kind::RoutingRule | Kind::Patch => vec!["1"],
-        Kind::Array(_) => vec!["1", "{}", "[{}]"],
+        KeyKind::Bool => vec!["1", "'yes'"],
+        KeyKind::NonZero | KeyKind::OptionalNonZero => vec!["0", "-1", "99999999999999999999", "1.0", "'1'"],
+        KeyKind::Text => vec!["1"],
+        KeyKind::Form(_) => vec!["1", "' '"],
+        KeyKind::OneOf(_) | KeyKind::SkillId | KeyKind::ProfileId | KeyKind::Layer => vec!["1", "'no/such word'"],
+        KeyKind::Path => vec!["1", "''"],
+        KeyKind::RoutingRule | KeyKind::Patch => vec!["1"],
+        KeyKind::Array(_) => vec!["1", "{}", "[{}]"],
         _ => vec!["[]"],
     }
 }
@@ -55,7 +55,7 @@ fn each_key_twice_or_in_the_place_of_a_table_or_below_a_value() {
         let twice = findings(&format!("{path} = {value}\n{path} = {value}"));
         assert!(twice.len() == 1 && twice[0].starts_with("2:") && twice[0].contains("duplicate key"), "{path}: {twice:?}");
         // A patch is like the whole file: it may have tables of other programs.
-        if matches!(key.kind, Kind::Patch) {
+        if matches!(key.kind, KeyKind::Patch) {
             continue;
         }
         let below = findings(&format!("{path}.deeper = true"));

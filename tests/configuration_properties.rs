@@ -1,7 +1,7 @@
 //! Properties of the configuration over arbitrary texts and values.
 
 use proptest::prelude::*;
-use tower_prompt::config::{Form, KEYS, Key, Kind, Loader};
+use tower_prompt::config::{KEYS, Key, KeyKind, Loader, TextForm};
 use tower_prompt::{Environment, Workspace};
 
 fn one_of(words: &'static [&'static str]) -> BoxedStrategy<toml::Value> {
@@ -9,39 +9,41 @@ fn one_of(words: &'static [&'static str]) -> BoxedStrategy<toml::Value> {
 }
 
 /// A valid value, in the form in which it is kept.
-fn valid(kind: &'static Kind) -> BoxedStrategy<toml::Value> {
+fn valid(kind: &'static KeyKind) -> BoxedStrategy<toml::Value> {
     match kind {
-        Kind::Bool => any::<bool>().prop_map(toml::Value::from).boxed(),
+        KeyKind::Bool => any::<bool>().prop_map(toml::Value::from).boxed(),
         // An empty variable counts as not set.
-        Kind::Text => any::<String>().prop_filter("is empty", |text| !text.is_empty()).prop_map(toml::Value::from).boxed(),
-        Kind::Form(Form::NotBlank) => "\\PC*[a-z]\\PC*".prop_map(toml::Value::from).boxed(),
-        Kind::Form(Form::Address) => {
+        KeyKind::Text => any::<String>().prop_filter("is empty", |text| !text.is_empty()).prop_map(toml::Value::from).boxed(),
+        KeyKind::Form(TextForm::NotBlank) => "\\PC*[a-z]\\PC*".prop_map(toml::Value::from).boxed(),
+        KeyKind::Form(TextForm::Address) => {
             ("[a-z]{1,9}(\\.[a-z]{1,9})?", any::<u16>()).prop_map(|(host, port)| format!("{host}:{port}").into()).boxed()
         }
-        Kind::Form(Form::Url) => "https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?(/[a-z]{0,5}){0,3}".prop_map(toml::Value::from).boxed(),
-        Kind::Form(Form::HeaderName) => "[a-zA-Z0-9-]{1,20}".prop_map(toml::Value::from).boxed(),
-        Kind::Form(Form::Store) => "(sqlite:/?|postgres(ql)?://([a-z]{1,5}@)?)[a-z]{1,9}(/[a-z]{0,5})?".prop_map(toml::Value::from).boxed(),
-        Kind::NonZero | Kind::OptionalNonZero => (1..=i64::from(i32::MAX)).prop_map(toml::Value::from).boxed(),
-        Kind::OneOf(words) => one_of(words),
-        Kind::SkillId => "[a-z]{4,9}".prop_filter("is reserved", |id| id != "active").prop_map(toml::Value::from).boxed(),
-        Kind::Pattern => "[a-z]{1,9}(\\|[a-z]{1,9})?".prop_map(toml::Value::from).boxed(),
+        KeyKind::Form(TextForm::Url) => "https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?(/[a-z]{0,5}){0,3}".prop_map(toml::Value::from).boxed(),
+        KeyKind::Form(TextForm::HeaderName) => "[a-zA-Z0-9-]{1,20}".prop_map(toml::Value::from).boxed(),
+        KeyKind::Form(TextForm::Store) => {
+            "(sqlite:/?|postgres(ql)?://([a-z]{1,5}@)?)[a-z]{1,9}(/[a-z]{0,5})?".prop_map(toml::Value::from).boxed()
+        }
+        KeyKind::NonZero | KeyKind::OptionalNonZero => (1..=i64::from(i32::MAX)).prop_map(toml::Value::from).boxed(),
+        KeyKind::OneOf(words) => one_of(words),
+        KeyKind::SkillId => "[a-z]{4,9}".prop_filter("is reserved", |id| id != "active").prop_map(toml::Value::from).boxed(),
+        KeyKind::Pattern => "[a-z]{1,9}(\\|[a-z]{1,9})?".prop_map(toml::Value::from).boxed(),
         // The one profile that every document here has.
-        Kind::ProfileId => one_of(&["base"]),
-        Kind::Layer => one_of(&["defaults", "config", "profile:active", "profile:base"]),
-        Kind::Path => "/[a-z]{1,9}(/[a-z]{1,9}){0,3}".prop_map(toml::Value::from).boxed(),
-        Kind::RoutingRule => (any::<String>(), prop::collection::vec(any::<String>(), 0..3))
+        KeyKind::ProfileId => one_of(&["base"]),
+        KeyKind::Layer => one_of(&["defaults", "config", "profile:active", "profile:base"]),
+        KeyKind::Path => "/[a-z]{1,9}(/[a-z]{1,9}){0,3}".prop_map(toml::Value::from).boxed(),
+        KeyKind::RoutingRule => (any::<String>(), prop::collection::vec(any::<String>(), 0..3))
             .prop_map(|(intent, prefer)| {
                 let fields = [("intent", toml::Value::from(intent)), ("prefer", prefer.into())];
                 toml::Value::Table(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
             })
             .boxed(),
-        Kind::Array(of) => prop::collection::vec(valid(of), 0..4).prop_map(toml::Value::from).boxed(),
+        KeyKind::Array(of) => prop::collection::vec(valid(of), 0..4).prop_map(toml::Value::from).boxed(),
         _ => Just(toml::Value::Table(toml::Table::new())).boxed(),
     }
 }
 
 fn key_and_value() -> impl Strategy<Value = (&'static Key, toml::Value)> {
-    let shown: Vec<&'static Key> = KEYS.iter().filter(|key| !matches!(key.kind, Kind::Patch)).collect();
+    let shown: Vec<&'static Key> = KEYS.iter().filter(|key| !matches!(key.kind, KeyKind::Patch)).collect();
     prop::sample::select(shown).prop_flat_map(|key| valid(&key.kind).prop_map(move |value| (key, value)))
 }
 

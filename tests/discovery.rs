@@ -442,7 +442,7 @@ fn resources_stay_in_the_skill() {
     place.write("secret", "secret");
     let skills = place.find();
     let resource = skills.resource("web-scraper", "docs/./a.md").unwrap();
-    assert_eq!((resource.text.as_str(), resource.cut), ("a中", true));
+    assert_eq!((resource.text.as_str(), resource.is_cut), ("a中", true));
     let absolute = place.at("secret").to_string_lossy().into_owned();
     for path in ["../../secret", "../web-scraper-secret/key", "docs/../../web-scraper-secret/key", absolute.as_str(), ""] {
         assert_eq!(skills.resource("web-scraper", path).unwrap_err().code, "resource-refused", "{path}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Barrier;
 use tower::{BoxError, service_fn};
-use tower_prompt::config::CodeSkills as Options;
+use tower_prompt::config::CodeSkillsConfig as Options;
 use tower_prompt::layers::wire::{Anthropic, Format, OpenAiChat, ToolCalls};
 use tower_prompt::layers::{Context, Host, PromptStack, Session, Settings};
 use tower_prompt::tools::{

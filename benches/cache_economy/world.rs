@@ -85,7 +85,7 @@ impl SkillRegistry for World {
         let ids = ["rust-debugging", "sql-review", "release-notes"].map(str::to_owned).into_iter();
         let ids = ids.chain((3..count).map(|n| format!("skill-{n:02}")));
         let skill = |id: String| {
-            let source = SkillSource { kind: SkillSourceKind::Repository, label: "repository".into(), path: None };
+            let source = SkillSource::new(SkillSourceKind::Repository, "repository");
             let description =
                 format!("What to do with {id}: its steps, its pitfalls, and whom to ask. Use it when the task is about {id}.");
             let mut summary = SkillSummary::new(SkillId::new(&id).expect("it is an id"), description, source);

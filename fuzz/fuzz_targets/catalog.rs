@@ -30,7 +30,7 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
 
 fuzz_target!(|input: Input| {
     let skill = |(id, name, description, keywords): (String, String, String, Vec<String>)| {
-        let source = SkillSource { kind: SkillSourceKind::User, label: name.clone(), path: None };
+        let source = SkillSource::new(SkillSourceKind::User, name.clone());
         let mut summary = SkillSummary::new(SkillId::new(&id).ok()?, description, source);
         summary.location = format!("/{name}/SKILL.md");
         summary.name = name;

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     for diagnostic in &document.diagnostics {
         assert!(diagnostic.line.is_none_or(|line| line >= 1 && line as usize <= lines), "{diagnostic} of {lines} lines");
     }
-    let source = SkillSource { kind: SkillSourceKind::User, label: "fuzz".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::User, "fuzz");
     if let Ok(described) = describe(&document, "fuzz", source) {
         assert!(!described.summary.id.as_str().is_empty());
         assert!(!described.summary.name.is_empty());

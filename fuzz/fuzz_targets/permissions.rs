@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tower_prompt::layers::skill::{HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, SkillPermissionHints, Suggestion};
+use tower_prompt::layers::skill::{HintEvaluator, PermissionSuggestion, SKILL_SCRIPT_EXECUTE, SkillAction, SkillPermissionHints};
 use tower_prompt::layers::text::escape;
 
 // The tool's name, its input, then hints, a line each.
@@ -20,24 +20,24 @@ fuzz_target!(|text: &str| {
     assert!(!advice.reason.is_empty());
     assert_eq!(evaluator.advise(&hints, action), advice, "the same again");
     if escape::has_invisible(&input) {
-        assert_eq!(advice.suggestion, Suggestion::Deny);
+        assert_eq!(advice.suggestion, PermissionSuggestion::Deny);
     }
     let is_shell = matches!(name, "Bash" | "Shell");
     if is_shell && input.contains([';', '|', '&', '`', '\n', '>', '<', '$']) && !input.contains(['\'', '"', '\\']) {
-        assert!(advice.suggestion >= Suggestion::Ask, "{input:?}: {advice}");
+        assert!(advice.suggestion >= PermissionSuggestion::Ask, "{input:?}: {advice}");
     }
     if name == "Read"
         && input.split('/').any(|part| part == "..")
         && hints.categories.is_empty()
         && hints.tools.iter().all(|tool| tool.starts_with("Read("))
     {
-        assert!(advice.suggestion >= Suggestion::Warn, "{input:?}: {advice}");
+        assert!(advice.suggestion >= PermissionSuggestion::Warn, "{input:?}: {advice}");
     }
     let script = evaluator.advise(&hints, SkillAction::Category(SKILL_SCRIPT_EXECUTE)).suggestion;
-    assert_eq!(script, Suggestion::Ask);
+    assert_eq!(script, PermissionSuggestion::Ask);
     let never = HintEvaluator::default().never("shell.execute").never("file").never("network");
     for name in ["Bash", "Read", "Write", "WebFetch"] {
-        assert_eq!(never.advise(&hints, SkillAction::Tool { name, input: "x" }).suggestion, Suggestion::Deny);
+        assert_eq!(never.advise(&hints, SkillAction::Tool { name, input: "x" }).suggestion, PermissionSuggestion::Deny);
     }
     assert!(evaluator.overview(&hints).iter().all(|(_, advice)| !advice.reason.is_empty()));
 });

@@ -11,7 +11,7 @@ use tower_prompt::layers::skill::{SkillSource, SkillSourceKind};
 const LONGEST: usize = 4096;
 
 fuzz_target!(|bytes: &[u8]| {
-    let source = Arc::new(SkillSource { kind: SkillSourceKind::Plugin, label: "plugin:fuzz".into(), path: None });
+    let source = Arc::new(SkillSource::new(SkillSourceKind::Plugin, "plugin:fuzz"));
     let mut from = bytes;
     let mut read = 0;
     // An error ends it: a line too long.

@@ -133,9 +133,9 @@ fn run(world: &World, bytes: &[u8]) {
     let (path, is_own) = (request.uri().path().to_owned(), path.starts_with("/__prompt") || path.starts_with("/healthz"));
     *world.told.lock().unwrap_or_else(PoisonError::into_inner) =
         Told { kind, status, answer: Bytes::copy_from_slice(answer), seen: Vec::new() };
-    let router = world.proxies[usize::from(!is_on("tools"))].router();
+    let service = world.proxies[usize::from(!is_on("tools"))].service();
     let (got, body_got) = world.runtime.block_on(async move {
-        let Ok(answer) = router.oneshot(request).await;
+        let Ok(answer) = service.oneshot(request).await;
         let (parts, body) = answer.into_parts();
         (parts.status.as_u16(), body.collect().await.map(|body| body.to_bytes()))
     });

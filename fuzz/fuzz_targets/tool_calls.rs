@@ -12,7 +12,7 @@ const FORMATS: [Format; 6] =
     [Format::OpenAiChat, Format::OpenAiResponses, Format::Anthropic, Format::Gemini, Format::Ollama, Format::OllamaGenerate];
 
 fn skill(id: &str, body: &str) -> Skill {
-    let source = SkillSource { kind: SkillSourceKind::User, label: "user:skills".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::User, "user:skills");
     Skill::new(SkillSummary::new(SkillId::new(id).expect("it is one"), format!("About {id}"), source), body.to_owned())
 }
 

@@ -44,7 +44,7 @@ fuzz_target!(|input: Input| {
         if passes && rules != RuleSet::Bcode {
             // A name that our ids can't have is no matter of the specification.
             let document = front_matter::read(input.file).expect("what passes is read");
-            let source = SkillSource { kind: SkillSourceKind::User, label: "fuzz".into(), path: None };
+            let source = SkillSource::new(SkillSourceKind::User, "fuzz");
             match describe(&document, &folder, source) {
                 Ok(described) => {
                     let worst = described.diagnostics.iter().map(|found| found.severity).max();

@@ -12,7 +12,7 @@ use crate::skill::{self, SkillContextOptions};
 /// use tower_prompt_layers::{ActiveSkillsLayer, Context, PromptStack, Session, Settings, wire::OpenAiChat};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
-/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let source = SkillSource::new(SkillSourceKind::User, "own");
 /// let summary = SkillSummary::new("deploy".parse()?, "Deploys.", source);
 /// let skills = Skills::new([Skill::new(summary, "Deploy with care.".to_owned())], Vec::new());
 /// let stack = PromptStack::new(OpenAiChat, Settings::default().skills(skills)).with(ActiveSkillsLayer::default());

@@ -1,16 +1,23 @@
 //! The layers of `tower-prompt`, pure: no file, no clock, no process. Whatever comes from outside reaches a layer as a value, or as a future that
 //! its maker gave a deadline.
+//!
+//! A request is opened (read, and its place looked up: which [`Round`] it is), each layer adds [`Fragment`]s to its [`Prompt`], and Render settles
+//! with the [`Session`] what is said where. A conversation only grows at its end: what was put behind a message is put back there, byte for byte,
+//! in every later request. [`PromptStack`] is all of it as one layer; [`Contribute`] is a layer of one's own.
+//!
+//! Here are the request model and the layers; what they stand on is in the modules: [`skill`], [`invariant`], [`profile`], [`text`], and [`wire`] for
+//! the formats of requests.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod invariant;
 pub mod profile;
-pub mod prompt;
 pub mod skill;
 pub mod text;
 pub mod wire;
 
 mod active_skills;
 mod invariants;
+mod prompt;
 pub mod sections;
 mod shared_service;
 mod skill_activation;

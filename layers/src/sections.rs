@@ -17,6 +17,15 @@ pub trait Section: Send + Sync {
     fn add(&self, turn: &Turn, prompt: &mut Prompt);
 }
 
+impl<T: Section + ?Sized> Section for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+    fn add(&self, turn: &Turn, prompt: &mut Prompt) {
+        (**self).add(turn, prompt);
+    }
+}
+
 /// Adds sections, in their order, but for those that are switched off.
 ///
 /// ```

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use tower::Service;
 
 /// What a match brings about (`skills.auto_activate`).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum AutoActivate {
     /// Nothing.
     Off,
@@ -42,8 +43,8 @@ impl AutoActivate {
     }
 }
 
-/// What a match brings about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// What a match brings about, the least first. There will be no other without a new major version: a host can say for each what it shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchEffect {
     /// It is too weak, or matching is off.
@@ -59,7 +60,7 @@ fn by_pattern(found: &SkillMatch) -> bool {
 }
 
 /// How long a skill stays in force that the user's words brought into force.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ActivationLifetime {
@@ -86,7 +87,7 @@ pub const SKILL_SUGGESTION: &str = "skill_suggestion:";
 /// use tower_prompt_layers::{AutoActivate, Context, PromptStack, Settings, SkillActivationLayer, wire::OpenAiChat};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
-/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let source = SkillSource::new(SkillSourceKind::User, "own");
 /// let mut summary = SkillSummary::new("deploy".parse()?, "Deploys.", source);
 /// summary.activation.keywords = vec!["staging".into()];
 /// let skills = Skills::new([Skill::new(summary, String::new())], Vec::new());

@@ -20,7 +20,7 @@ pub const SKILL_CATALOG: &str = "skill_catalog";
 /// use tower_prompt_layers::{Context, PromptStack, Settings, SkillCatalogLayer, wire::OpenAiChat};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tower_prompt_layers::skill::InvalidSkillId> {
-/// let source = SkillSource { kind: SkillSourceKind::User, label: "own".into(), path: None };
+/// let source = SkillSource::new(SkillSourceKind::User, "own");
 /// let summary = SkillSummary::new("deploy".parse()?, "Deploys to staging & production.", source);
 /// let skills = Skills::new([Skill::new(summary, String::new())], Vec::new());
 /// let mut options = CatalogOptions::default();

@@ -102,6 +102,7 @@ impl<S> ClassifyByModel<S> {
 
 /// Why a model classified nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ClassifierError<E> {
     /// It could not be asked.
     Model(E),

@@ -1,7 +1,7 @@
 //! Request bodies: what `-m` becomes in each format.
 
 use crate::layers::wire::Format;
-use crate::sessions::{Message, Speaker};
+use crate::sessions::{LoggedMessage, Speaker};
 use serde_json::{Value, json};
 
 /// A body of one user message, with what the API requires and nothing else.
@@ -18,8 +18,8 @@ pub(super) fn of_message(format: Format, model: &str, text: &str) -> Value {
 
 /// A body of a whole conversation. Each message stands as it will in the next call, so that the provider finds what it has seen. Ollama's generate
 /// has room for the last alone.
-pub(super) fn of_messages(format: Format, model: &str, messages: &[Message]) -> Value {
-    let role = |message: &Message| match (message.role, format) {
+pub(super) fn of_messages(format: Format, model: &str, messages: &[LoggedMessage]) -> Value {
+    let role = |message: &LoggedMessage| match (message.role, format) {
         (Speaker::User, _) => "user",
         (Speaker::Assistant, Format::Gemini) => "model",
         (Speaker::Assistant, _) => "assistant",

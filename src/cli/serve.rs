@@ -4,7 +4,7 @@ use super::store;
 use super::terminal::{Terminal, printable};
 use super::workspace::WorkspaceOptions;
 use super::{Failure, Outcome};
-use crate::config::{Form, Proxy as Settings};
+use crate::config::{ProxyConfig as Settings, TextForm};
 use crate::proxy::{Proxy, Upstream};
 use clap::Args;
 use std::io::Write;
@@ -39,7 +39,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self, terminal: &mut Terminal) -> Outcome {
-        if let Some(listen) = self.listen.as_ref().filter(|listen| !Form::Address.fits(listen)) {
+        if let Some(listen) = self.listen.as_ref().filter(|listen| !TextForm::Address.fits(listen)) {
             return Err(Failure::Usage(format!("--listen {listen}: an address is wanted, such as 127.0.0.1:8484")));
         }
         if let Some(store) = &self.store {

@@ -5,7 +5,7 @@ use super::workspace::wait;
 use super::{Failure, Outcome};
 use crate::layers::skill::{ActiveSkill, SkillActivationMode};
 use crate::layers::{AnchorKey, JournalError, Session};
-use crate::sessions::{Message, SessionLog, Speaker, StoreError};
+use crate::sessions::{LoggedMessage, SessionLog, Speaker, StoreError};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// A conversation: its session, and the messages that `-m` gave so far.
 pub(super) struct Conversation {
     pub(super) session: Session,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<LoggedMessage>,
     /// How many of these are kept.
     kept: usize,
     /// Where the rest of it goes.
@@ -44,7 +44,7 @@ impl Conversation {
 
     /// The user's next message, behind what the model answered to the one before.
     pub(super) fn say(&mut self, answer: Option<&str>, message: &str) -> Outcome {
-        let said = |role: Speaker, text: &str| Message { role, text: text.to_owned() };
+        let said = |role: Speaker, text: &str| LoggedMessage::new(role, text);
         if let Some(answer) = answer {
             if self.messages.last().is_none_or(|last| last.role != Speaker::User) {
                 return Err(Failure::Usage("--answer: there is no message before, to which this would be the answer".into()));
@@ -92,6 +92,7 @@ impl fmt::Display for Activity {
             SkillActivationMode::Suggested => "yes, as it was suggested",
             SkillActivationMode::Automatic => "yes, by the user's words",
             SkillActivationMode::Tool => "yes, by the model",
+            _ => "yes",
         })?;
         arguments.iter().try_for_each(|arguments| write!(f, ", with {arguments}"))
     }

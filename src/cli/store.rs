@@ -1,16 +1,16 @@
 //! `serve --store`: where conversations are kept.
 
 use super::Failure;
-use crate::config::Form;
+use crate::config::TextForm;
 use crate::sessions::SessionStore;
 use std::sync::Arc;
 
 /// Says what is wanted, and not what was given: a password may be in it.
 pub(super) fn check(url: &str) -> Result<(), Failure> {
-    if Form::Store.fits(url) {
+    if TextForm::Store.fits(url) {
         return Ok(());
     }
-    let allowed = crate::config::Kind::Form(Form::Store).allowed();
+    let allowed = crate::config::KeyKind::Form(TextForm::Store).allowed();
     Err(Failure::Usage(format!("--store: wanted is {allowed}")))
 }
 

@@ -72,12 +72,10 @@ fn name(tool: &Tool) -> Option<&str> {
 
 impl Wire<ChatRequest> for GenAi {
     fn read(&self, request: &ChatRequest) -> Conversation {
-        let mut conversation = Conversation {
-            system: request.system.clone(),
-            held_by_provider: request.previous_response_id.clone().map(HeldHistory::Fixed),
-            tools: request.tools.iter().flatten().filter_map(name).map(str::to_owned).collect(),
-            ..Conversation::default()
-        };
+        let mut conversation = Conversation::default();
+        conversation.system.clone_from(&request.system);
+        conversation.held_by_provider = request.previous_response_id.clone().map(HeldHistory::Fixed);
+        conversation.tools = request.tools.iter().flatten().filter_map(name).map(str::to_owned).collect();
         for (at, message) in request.messages.iter().enumerate() {
             let role = match message.role {
                 ChatRole::System => continue,

@@ -27,12 +27,12 @@ pub(super) enum Kind {
 
 /// Adds a message to the view; with results and content of the user's own it is two of them.
 pub(super) fn read<P: Part>(conversation: &mut Conversation, at: usize, role: Role, parts: &[P]) {
-    let mut message = Message { at, role, ..Message::default() };
+    let mut message = Message::new(at, role);
     let mut results = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         match part.kind() {
-            Kind::Text(text) => message.texts.push(Seen { index, text }),
-            Kind::Media(text) => message.media.push(Seen { index, text }),
+            Kind::Text(text) => message.texts.push(Seen::new(index, text)),
+            Kind::Media(text) => message.media.push(Seen::new(index, text)),
             Kind::Call(call) => message.calls.push(call),
             Kind::Result(id, chars) => results.push((index, id, chars)),
             Kind::NotSeen => {}

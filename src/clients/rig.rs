@@ -117,12 +117,10 @@ fn lead(request: &mut CompletionRequest, edit: &SystemEdit) {
 
 impl Wire<CompletionRequest> for Rig {
     fn read(&self, request: &CompletionRequest) -> Conversation {
-        let mut conversation = Conversation {
-            system: leading(request).cloned(),
-            model: request.model.clone(),
-            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
-            ..Conversation::default()
-        };
+        let mut conversation = Conversation::default();
+        conversation.system = leading(request).cloned();
+        conversation.model.clone_from(&request.model);
+        conversation.tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
         for (at, message) in request.chat_history.iter().enumerate() {
             match message {
                 Message::System { .. } => {}

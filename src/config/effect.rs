@@ -1,14 +1,15 @@
 //! What is allowed and brings about nothing, or more than its author may think: whoever sets it is told.
 
-use super::model::{Config, ModelProfile, SystemPromptMode, TextMode};
+use super::model::{Config, SystemPromptMode};
 use super::place::KeyPath;
 use super::text::shown;
-use super::values::Values;
+use super::values::ConfigValues;
 use crate::layers::Diagnostic;
-use crate::layers::profile::BUNDLED_PROFILES;
+use crate::layers::profile::{BUNDLED_PROFILES, ModelProfile};
+use crate::layers::text::TextMode;
 
 /// Texts that replace and are empty: a warning at each mode that says so.
-pub(super) fn without_a_base(config: &Config, values: &Values) -> Vec<Diagnostic> {
+pub(super) fn without_a_base(config: &Config, values: &ConfigValues) -> Vec<Diagnostic> {
     let is_empty = config.system_prompt.mode == SystemPromptMode::Replace && config.system_prompt.text.trim().is_empty();
     let what = "`system_prompt.text` is empty: there is no base prompt";
     let mut empty: Vec<(KeyPath, String)> = Vec::new();
@@ -55,7 +56,7 @@ fn replaced_by_nothing(at: &KeyPath, profile: &ModelProfile) -> Vec<(KeyPath, St
 }
 
 /// Ids that switch off nothing.
-pub(super) fn unknown_bundled_profiles(config: &Config, values: &Values) -> Vec<Diagnostic> {
+pub(super) fn unknown_bundled_profiles(config: &Config, values: &ConfigValues) -> Vec<Diagnostic> {
     const KEY: &str = "prompt_profile.bundled.disabled";
     let known: Vec<String> = BUNDLED_PROFILES.iter().map(|bundled| shown(bundled.id)).collect();
     let disabled = config.prompt_profile.bundled.disabled.iter().take(MOST_TOLD);
@@ -74,7 +75,7 @@ const MOST_TOLD: usize = 100;
 const ACTED_ON: [(&str, bool); 2] = [("proxy", cfg!(feature = "proxy")), ("skills.code", cfg!(feature = "tools"))];
 
 /// A warning for each such key that is not at its default.
-pub(super) fn without_effect(values: &Values) -> Vec<Diagnostic> {
+pub(super) fn without_effect(values: &ConfigValues) -> Vec<Diagnostic> {
     let is_of = |key: &str, table: &str| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let is_without = |key: &str| ACTED_ON.iter().any(|(table, is_acted_on)| !is_acted_on && is_of(key, table));
     let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));

@@ -14,7 +14,7 @@ pub struct Key {
     /// Dotted. A segment in upper case (`ID`, `NAME`) stands for any id.
     pub path: &'static str,
     /// What its value may be.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// As TOML text. In a key with an id: what holds where the id's table leaves it out.
     pub default: Option<&'static str>,
     /// One line that says what it does.
@@ -24,13 +24,13 @@ pub struct Key {
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum KeyKind {
     /// `true` or `false`.
     Bool,
     /// Any text.
     Text,
     /// Text in a form.
-    Form(Form),
+    Form(TextForm),
     /// A whole number from 1.
     NonZero,
     /// A whole number from 1; left out, there is no limit.
@@ -50,15 +50,15 @@ pub enum Kind {
     /// A table of `intent`, `prefer` and `avoid`.
     RoutingRule,
     /// An array of such values.
-    Array(&'static Kind),
+    Array(&'static KeyKind),
     /// A table like the whole file, but without `composition`.
     Patch,
 }
 
 /// A form that a text must have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Form {
+pub enum TextForm {
     /// Something besides blanks.
     NotBlank,
     /// `HOST:PORT`.
@@ -71,7 +71,7 @@ pub enum Form {
     Store,
 }
 
-impl Form {
+impl TextForm {
     /// Whether `text` has the form.
     pub fn fits(self, text: &str) -> bool {
         match self {
@@ -116,17 +116,17 @@ fn is_a_store(text: &str) -> bool {
     })
 }
 
-impl Kind {
+impl KeyKind {
     /// What is allowed, for a person.
     pub fn allowed(&self) -> String {
         match self {
             Self::Bool => "`true` or `false`".into(),
             Self::Text => "text".into(),
-            Self::Form(Form::NotBlank) => "text that is not blank".into(),
-            Self::Form(Form::Address) => "an address as in \"127.0.0.1:8484\"".into(),
-            Self::Form(Form::Url) => "a URL that begins with `http://` or `https://`".into(),
-            Self::Form(Form::HeaderName) => "the name of an HTTP header".into(),
-            Self::Form(Form::Store) => {
+            Self::Form(TextForm::NotBlank) => "text that is not blank".into(),
+            Self::Form(TextForm::Address) => "an address as in \"127.0.0.1:8484\"".into(),
+            Self::Form(TextForm::Url) => "a URL that begins with `http://` or `https://`".into(),
+            Self::Form(TextForm::HeaderName) => "the name of an HTTP header".into(),
+            Self::Form(TextForm::Store) => {
                 "`sqlite:PATH`, or `postgres://USER@HOST/DATABASE` without a password, which belongs into PGPASSWORD or the file of PGPASSFILE".into()
             }
             Self::NonZero => "a whole number from 1".into(),
@@ -166,7 +166,7 @@ impl Key {
         self.path.split('.').any(is_an_id)
     }
     /// The default, where there is one.
-    pub fn default_value(&self) -> Option<toml::Value> {
+    pub(super) fn default_value(&self) -> Option<toml::Value> {
         let document = format!("value = {}", self.default?);
         // Always TOML: a test reads the default of every key.
         document.parse::<toml::Table>().ok()?.remove("value")
@@ -283,10 +283,10 @@ mod tests {
     #[test]
     fn forms() {
         for address in ["127.0.0.1:8484", "[::1]:80", "localhost:0"] {
-            assert!(Form::Address.fits(address), "{address}");
+            assert!(TextForm::Address.fits(address), "{address}");
         }
         for no_address in ["", "localhost", "127.0.0.1", ":80", "a b:80", "::1:80", "host:65536", "host:+80", "http://host:80"] {
-            assert!(!Form::Address.fits(no_address), "{no_address}");
+            assert!(!TextForm::Address.fits(no_address), "{no_address}");
         }
         for (url, fits) in [
             ("https://api.example.com/v1", true),
@@ -295,7 +295,7 @@ mod tests {
             ("ftp://x", false),
             ("https://a b", false),
         ] {
-            assert_eq!(Form::Url.fits(url), fits, "{url}");
+            assert_eq!(TextForm::Url.fits(url), fits, "{url}");
         }
         for (store, fits) in [
             ("sqlite:sessions.db", true),
@@ -318,8 +318,8 @@ mod tests {
             ("mysql://db/x", false),
             ("", false),
         ] {
-            assert_eq!(Form::Store.fits(store), fits, "{store}");
+            assert_eq!(TextForm::Store.fits(store), fits, "{store}");
         }
-        assert!(Form::HeaderName.fits("x-session-id") && !Form::HeaderName.fits("x session") && !Form::HeaderName.fits(""));
+        assert!(TextForm::HeaderName.fits("x-session-id") && !TextForm::HeaderName.fits("x session") && !TextForm::HeaderName.fits(""));
     }
 }

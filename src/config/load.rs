@@ -9,11 +9,12 @@ use super::place::{KeyPath, Origin, OriginKind};
 use super::read::read;
 use super::source::Source;
 use super::text::{shown, toml_text};
-use super::values::Values;
+use super::values::ConfigValues;
 use super::variables;
 use crate::environment::{Environment, Workspace};
 use crate::layers::Diagnostic;
 use crate::skills::resolved;
+use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
@@ -27,7 +28,7 @@ pub struct Loaded {
     /// In the order of the sources, and by place in each.
     pub findings: Vec<Diagnostic>,
     /// Every value with what set it.
-    pub values: Values,
+    pub values: ConfigValues,
 }
 
 /// Something that the user named is wrong. Prints all findings, one a line.
@@ -77,7 +78,8 @@ pub struct Loader<'e> {
     environment: &'e Environment,
     workspace: &'e Workspace,
     files: Vec<PathBuf>,
-    settings: Vec<(String, toml::Value)>,
+    /// A value that can't be written as TOML is told when all is loaded.
+    settings: Vec<(String, Result<toml::Value, String>)>,
 }
 
 impl<'e> Loader<'e> {
@@ -92,9 +94,10 @@ impl<'e> Loader<'e> {
         self
     }
     /// With a value over all files and variables; of several, a later one wins. `key` is a dotted key of TOML; a relative path in the value
-    /// hangs from the workspace's directory.
-    pub fn set(mut self, key: impl Into<String>, value: impl Into<toml::Value>) -> Self {
-        self.settings.push((key.into(), value.into()));
+    /// hangs from the workspace's directory. The value may be whatever TOML can say: `true`, `8192`, `"names_only"`, a list, a map, a table of the
+    /// configuration's own types.
+    pub fn set(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        self.settings.push((key.into(), toml::Value::try_from(value).map_err(|error| error.to_string())));
         self
     }
     /// Reads everything. What is wrong in a discovered file is among the findings of [`Loaded`]; what is wrong in something named is an error.
@@ -103,7 +106,7 @@ impl<'e> Loader<'e> {
         settle(&mut sources);
         let (layers, left_out) = layers(&sources);
         let merged = merge(layers.iter().map(|layer| layer.table.as_ref()));
-        let values = Values::of(&merged, &layers, &sources);
+        let values = ConfigValues::of(&merged, &layers, &sources);
         let mut findings: Vec<Diagnostic> = sources.iter().flat_map(|source| source.checked.findings.clone()).chain(left_out).collect();
         let stops = sources.iter().any(|source| source.is_named && source.checked.has_errors());
         match merged.extract::<Config>() {
@@ -187,7 +190,7 @@ impl<'e> Loader<'e> {
         }
     }
 
-    fn setting(&self, key: &str, value: &toml::Value, base: &Path) -> Source {
+    fn setting(&self, key: &str, value: &Result<toml::Value, String>, base: &Path) -> Source {
         let origin = Origin::new(OriginKind::Code, "");
         let broken = |finding: Diagnostic| {
             let finding = origin.locate(finding, None);
@@ -199,6 +202,11 @@ impl<'e> Loader<'e> {
         if !is_ours(&path.segments().iter().map(String::as_str).collect::<Vec<_>>()) {
             return broken(Diagnostic::warning("unknown-key", format!("`{path}` is in no table that is read")));
         }
+        let not_toml = |why: &str| broken(Diagnostic::error("not-toml", format!("`{path}` cannot be written as TOML: {why}")));
+        let value = match value {
+            Ok(value) => value,
+            Err(why) => return not_toml(why),
+        };
         // Through text, so that code and files go by one check.
         let text: Vec<String> = path.holding(value.clone()).iter().map(|(key, value)| format!("{key} = {}", toml_text(value))).collect();
         match DeTable::parse(&text.join("\n")) {
@@ -206,7 +214,7 @@ impl<'e> Loader<'e> {
                 let checked = Check::new(&origin, self.environment, base).document(document.get_ref());
                 Source { origin, is_named: true, checked }
             }
-            Err(error) => broken(Diagnostic::error("not-toml", format!("`{path}` cannot be written as TOML: {}", error.message()))),
+            Err(error) => not_toml(error.message()),
         }
     }
 }

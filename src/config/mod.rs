@@ -38,11 +38,11 @@ mod value;
 mod values;
 mod variables;
 
-pub use keys::{Form, Key, Kind};
+pub use keys::{Key, KeyKind, TextForm};
 pub use load::{ConfigError, Loaded, Loader, load};
 pub use model::*;
 pub use place::{Origin, OriginKind};
 pub use reference::reference;
 pub use schema::schema;
 pub use table::KEYS;
-pub use values::{ConfigValue, Values};
+pub use values::{ConfigValue, ConfigValues};

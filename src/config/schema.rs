@@ -3,7 +3,7 @@
 //! Draft 7, which taplo and the editors' TOML modes read. Tables of other programs are allowed beside ours, unknown keys in ours are not. Where the
 //! loader looks at more than a schema can say (whether a profile exists, that ids are equal in their normal form), the loader says it.
 
-use super::keys::{FILE, Form, Key, Kind, Shape, TableShape};
+use super::keys::{FILE, Key, KeyKind, Shape, TableShape, TextForm};
 use super::table::table_doc;
 use serde_json::{Map, Value, json};
 
@@ -64,8 +64,8 @@ fn table(shape: &TableShape) -> Map<String, Value> {
 /// What the ids in this table are.
 fn ids(path: &str) -> Option<Value> {
     match path {
-        "skills.overrides" | "skills.matching.patterns" => Some(kind(&Kind::SkillId)),
-        "composition.profiles" => Some(kind(&Kind::ProfileId)),
+        "skills.overrides" | "skills.matching.patterns" => Some(kind(&KeyKind::SkillId)),
+        "composition.profiles" => Some(kind(&KeyKind::ProfileId)),
         _ => None,
     }
 }
@@ -86,42 +86,44 @@ fn described(key: &Key) -> Value {
     schema
 }
 
-fn kind(kind: &Kind) -> Value {
+fn kind(kind: &KeyKind) -> Value {
     match kind {
-        Kind::Bool => json!({"type": "boolean"}),
+        KeyKind::Bool => json!({"type": "boolean"}),
         // Of another dialect than JSON Schema's.
-        Kind::Text | Kind::Pattern => json!({"type": "string"}),
-        Kind::Form(form) => json!({"type": "string", "pattern": pattern(*form)}),
-        Kind::NonZero | Kind::OptionalNonZero => json!({"type": "integer", "minimum": 1, "maximum": i64::MAX}),
-        Kind::OneOf(words) => json!({"enum": words}),
-        Kind::SkillId => {
+        KeyKind::Text | KeyKind::Pattern => json!({"type": "string"}),
+        KeyKind::Form(form) => json!({"type": "string", "pattern": pattern(*form)}),
+        KeyKind::NonZero | KeyKind::OptionalNonZero => json!({"type": "integer", "minimum": 1, "maximum": i64::MAX}),
+        KeyKind::OneOf(words) => json!({"enum": words}),
+        KeyKind::SkillId => {
             json!({"type": "string", "minLength": 1, "pattern": r"^[^/\u0000-\u001f\u007f]*$", "not": {"enum": ["active", "off"]}})
         }
-        Kind::ProfileId => json!({"type": "string", "pattern": r"\S", "not": {"pattern": r"^\s*[Aa][Cc][Tt][Ii][Vv][Ee]\s*$"}}),
-        Kind::Layer => json!({"type": "string", "pattern": r"^\s*(defaults|config|profile:\s*\S.*)\s*$"}),
-        Kind::Path => json!({"type": "string", "pattern": r"\S"}),
-        Kind::RoutingRule => json!({
+        KeyKind::ProfileId => json!({"type": "string", "pattern": r"\S", "not": {"pattern": r"^\s*[Aa][Cc][Tt][Ii][Vv][Ee]\s*$"}}),
+        KeyKind::Layer => json!({"type": "string", "pattern": r"^\s*(defaults|config|profile:\s*\S.*)\s*$"}),
+        KeyKind::Path => json!({"type": "string", "pattern": r"\S"}),
+        KeyKind::RoutingRule => json!({
             "type": "object",
             "properties": {
                 "intent": {"type": "string"},
-                "prefer": self::kind(&Kind::Array(&Kind::Text)),
-                "avoid": self::kind(&Kind::Array(&Kind::Text)),
+                "prefer": self::kind(&KeyKind::Array(&KeyKind::Text)),
+                "avoid": self::kind(&KeyKind::Array(&KeyKind::Text)),
             },
             "required": ["intent"],
             "additionalProperties": false,
         }),
-        Kind::Array(of) => json!({"type": "array", "items": self::kind(of)}),
-        Kind::Patch => json!({"$ref": "#/definitions/patch"}),
+        KeyKind::Array(of) => json!({"type": "array", "items": self::kind(of)}),
+        KeyKind::Patch => json!({"$ref": "#/definitions/patch"}),
     }
 }
 
-fn pattern(form: Form) -> &'static str {
+fn pattern(form: TextForm) -> &'static str {
     match form {
-        Form::NotBlank => r"\S",
-        Form::Address => r"^(\[\S*\]|[^:\[\]/@\s]+):0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
-        Form::Url => r"^https?://[^/?#\s][^\s]*$",
+        TextForm::NotBlank => r"\S",
+        TextForm::Address => {
+            r"^(\[\S*\]|[^:\[\]/@\s]+):0*([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$"
+        }
+        TextForm::Url => r"^https?://[^/?#\s][^\s]*$",
         // The loader also finds a password in the query.
-        Form::Store => r"^(sqlite:/*[^/\s][^\u0000-\u001f\u007f-\u009f]*|postgres(ql)?://([^:/@?\s]*@)?[^@/?\s]*([/?][^@\s]*)?)$",
-        Form::HeaderName => r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+        TextForm::Store => r"^(sqlite:/*[^/\s][^\u0000-\u001f\u007f-\u009f]*|postgres(ql)?://([^:/@?\s]*@)?[^@/?\s]*([/?][^@\s]*)?)$",
+        TextForm::HeaderName => r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
     }
 }

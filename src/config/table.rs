@@ -1,9 +1,9 @@
 //! The rows of the table of keys, in the order in which they are shown. Values that are text are quoted: a default is TOML.
 
-use super::keys::{Form, Key, Kind};
-use Kind::{Array, Bool, Form as In, NonZero, OneOf, OptionalNonZero, Patch, ProfileId, RoutingRule, SkillId, Text};
+use super::keys::{Key, KeyKind, TextForm};
+use KeyKind::{Array, Bool, Form as In, NonZero, OneOf, OptionalNonZero, Patch, ProfileId, RoutingRule, SkillId, Text};
 
-const fn key(path: &'static str, kind: Kind, default: Option<&'static str>, doc: &'static str) -> Key {
+const fn key(path: &'static str, kind: KeyKind, default: Option<&'static str>, doc: &'static str) -> Key {
     Key { path, kind, default, doc }
 }
 
@@ -13,8 +13,8 @@ const NO: Option<&str> = Some("false");
 const EMPTY: Option<&str> = Some("[]");
 const NO_TEXT: Option<&str> = Some("''");
 const APPEND: Option<&str> = Some("'append'");
-const TEXTS: Kind = Array(&Text);
-const TEXT_MODE: Kind = OneOf(&["append", "prepend", "replace"]);
+const TEXTS: KeyKind = Array(&Text);
+const TEXT_MODE: KeyKind = OneOf(&["append", "prepend", "replace"]);
 
 /// All keys.
 #[rustfmt::skip]
@@ -32,7 +32,7 @@ pub static KEYS: &[Key] = &[
     key("skills.max_resource_bytes", NonZero, Some("262144"), "Bytes of a bundled file that is read."),
     key("skills.preview_max_chars", NonZero, Some("2000"), "Characters of a preview."),
     key("skills.follow_symlinks", Bool, YES, "Symbolic links are followed while skills are looked for."),
-    key("skills.sources.paths", Array(&Kind::Path), EMPTY, "Further folders of skills; `~` is allowed, relative ones hang from the file that sets them."),
+    key("skills.sources.paths", Array(&KeyKind::Path), EMPTY, "Further folders of skills; `~` is allowed, relative ones hang from the file that sets them."),
     key("skills.disabled.ids", Array(&SkillId), EMPTY, "Skills that are listed and invocable by no one."),
     key("skills.overrides.ID", OneOf(&["auto", "name_only", "manual", "off"]), Some("'auto'"), "How a skill is shown."),
     key("skills.prompt.catalog", OneOf(&["off", "names_only", "summary"]), Some("'summary'"), "What the catalog says of a skill."),
@@ -44,8 +44,8 @@ pub static KEYS: &[Key] = &[
     key("skills.prompt.include_resources", Bool, NO, "The catalog has the names of bundled scripts and references."),
     key("skills.prompt.format", OneOf(&["xml", "lines"]), Some("'xml'"), "The catalog's form; `lines` is one line a skill."),
     key("skills.matching.max_suggestions", NonZero, Some("3"), "Skills suggested in one turn."),
-    key("skills.matching.patterns.ID", Array(&Kind::Pattern), EMPTY, "Regular expressions that activate or suggest the skill."),
-    key("skills.tool.name", In(Form::NotBlank), Some("'skill'"), "The skill tool's name."),
+    key("skills.matching.patterns.ID", Array(&KeyKind::Pattern), EMPTY, "Regular expressions that activate or suggest the skill."),
+    key("skills.tool.name", In(TextForm::NotBlank), Some("'skill'"), "The skill tool's name."),
     key("skills.tool.advertise", Bool, NO, "The tool's definition has names and descriptions, frozen with the session."),
     key("skills.code.allow", TEXTS, EMPTY, "Code-backed skills that may run; empty: all."),
     key("skills.code.deny", TEXTS, EMPTY, "Code-backed skills that may not run; wins over `allow`."),
@@ -115,15 +115,15 @@ pub static KEYS: &[Key] = &[
     key("prompt_profile.model.ID.tool_description.NAME.text", Text, NO_TEXT, "Text for the description of the caller's tool."),
     key("prompt_profile.bundled.disabled", TEXTS, EMPTY, "Bundled profiles that add nothing."),
     key("composition.active_profile", ProfileId, NONE, "The profile that is applied."),
-    key("composition.layer_order", Array(&Kind::Layer), Some("['defaults', 'profile:active', 'config']"), "The layers of configuration; later wins."),
+    key("composition.layer_order", Array(&KeyKind::Layer), Some("['defaults', 'profile:active', 'config']"), "The layers of configuration; later wins."),
     key("composition.profiles.ID.extends", Array(&ProfileId), EMPTY, "Profiles applied before this one, left to right."),
     key("composition.profiles.ID.patch", Patch, Some("{}"), "What the profile sets."),
-    key("proxy.listen", In(Form::Address), Some("'127.0.0.1:8484'"), "Where the proxy listens."),
-    key("proxy.upstream", In(Form::Url), NONE, "The API that the proxy stands before."),
+    key("proxy.listen", In(TextForm::Address), Some("'127.0.0.1:8484'"), "Where the proxy listens."),
+    key("proxy.upstream", In(TextForm::Url), NONE, "The API that the proxy stands before."),
     key("proxy.max_body_bytes", NonZero, Some("33554432"), "Bytes of a request's body."),
     key("proxy.max_concurrent_requests", NonZero, Some("1024"), "Requests at the same time."),
-    key("proxy.session_header", In(Form::HeaderName), Some("'x-session-id'"), "The header that names a conversation."),
-    key("proxy.store", In(Form::Store), NONE, "Where conversations that a header names are kept; without it, in memory."),
+    key("proxy.session_header", In(TextForm::HeaderName), Some("'x-session-id'"), "The header that names a conversation."),
+    key("proxy.store", In(TextForm::Store), NONE, "Where conversations that a header names are kept; without it, in memory."),
     key("proxy.answer_skill_tool", Bool, NO, "The proxy answers calls of the skill tool itself."),
     key("proxy.show_last", Bool, NO, "The proxy shows its last request."),
 ];

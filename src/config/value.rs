@@ -1,7 +1,7 @@
 //! Checks one value against its kind.
 
 use super::check::Check;
-use super::keys::{FILE, Form, Kind};
+use super::keys::{FILE, KeyKind, TextForm};
 use super::model::{ConfigurationLayer, profile_id};
 use super::nearest::nearest;
 use super::place::KeyPath;
@@ -12,20 +12,21 @@ use std::path::{Component, PathBuf};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-const RULE_FIELDS: [(&str, Kind); 3] = [("intent", Kind::Text), ("prefer", Kind::Array(&Kind::Text)), ("avoid", Kind::Array(&Kind::Text))];
+const RULE_FIELDS: [(&str, KeyKind); 3] =
+    [("intent", KeyKind::Text), ("prefer", KeyKind::Array(&KeyKind::Text)), ("avoid", KeyKind::Array(&KeyKind::Text))];
 
 impl Check<'_> {
     /// The value as it is merged; `None` where it is not of the kind, which is found then.
-    pub(super) fn value(&mut self, kind: &Kind, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+    pub(super) fn value(&mut self, kind: &KeyKind, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
         match (kind, value.get_ref()) {
-            (Kind::Bool, DeValue::Boolean(yes)) => Some((*yes).into()),
-            (Kind::NonZero | Kind::OptionalNonZero, DeValue::Integer(number)) => self.number(kind, number, value, path),
-            (Kind::Array(of), DeValue::Array(elements)) => {
+            (KeyKind::Bool, DeValue::Boolean(yes)) => Some((*yes).into()),
+            (KeyKind::NonZero | KeyKind::OptionalNonZero, DeValue::Integer(number)) => self.number(kind, number, value, path),
+            (KeyKind::Array(of), DeValue::Array(elements)) => {
                 let count = elements.len();
                 let checked = elements.iter().enumerate().filter_map(|(number, element)| {
                     let checked = self.value(of, element, path);
                     // Only these are looked at again, once all sources are known.
-                    if matches!(of, Kind::Layer | Kind::ProfileId) {
+                    if matches!(of, KeyKind::Layer | KeyKind::ProfileId) {
                         self.stands(path.join(number.to_string()), &element.span());
                     }
                     checked
@@ -34,8 +35,8 @@ impl Check<'_> {
                 // All faults are told; an array with one is not used in part.
                 (checked.len() == count).then_some(toml::Value::Array(checked))
             }
-            (Kind::RoutingRule, DeValue::Table(fields)) => self.routing_rule(fields, value, path),
-            (Kind::Patch, DeValue::Table(written)) => Some(toml::Value::Table(self.table(&FILE, written, path, true))),
+            (KeyKind::RoutingRule, DeValue::Table(fields)) => self.routing_rule(fields, value, path),
+            (KeyKind::Patch, DeValue::Table(written)) => Some(toml::Value::Table(self.table(&FILE, written, path, true))),
             (kind, DeValue::String(text)) if kind.is_text() => self.text(kind, text, value, path),
             (kind, _) => {
                 self.wrong_type(path, value, &kind.allowed());
@@ -61,7 +62,7 @@ impl Check<'_> {
         self.find(Diagnostic::error(code, format!("`{path}` has {found}; allowed: {allowed}")), &value.span());
     }
 
-    fn number(&mut self, kind: &Kind, number: &DeInteger<'_>, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+    fn number(&mut self, kind: &KeyKind, number: &DeInteger<'_>, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
         let parsed = i64::from_str_radix(number.as_str(), number.radix()).ok();
         let code = match parsed {
             Some(0) => "zero",
@@ -72,9 +73,9 @@ impl Check<'_> {
         None
     }
 
-    fn text(&mut self, kind: &Kind, text: &str, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
+    fn text(&mut self, kind: &KeyKind, text: &str, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
         // Matching goes on without it, as it does without a skill's own.
-        if matches!(kind, Kind::Pattern)
+        if matches!(kind, KeyKind::Pattern)
             && let Some(reason) = trigger_pattern_fault(text)
         {
             let message = format!("`{path}` has the pattern {}, which is ignored: {reason}", shown(text));
@@ -82,18 +83,18 @@ impl Check<'_> {
         }
         let as_it_stands = |fits: bool| fits.then(|| text.to_owned());
         let (code, checked) = match kind {
-            Kind::OneOf(words) => ("unknown-value", as_it_stands(words.contains(&text))),
-            Kind::Form(form) => ("invalid-value", as_it_stands(form.fits(text))),
-            Kind::SkillId => ("invalid-id", SkillId::new(text).ok().map(String::from)),
-            Kind::ProfileId => ("invalid-id", profile_id(text)),
-            Kind::Layer => ("unknown-layer", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
-            Kind::Path => ("invalid-value", self.absolute(text)),
+            KeyKind::OneOf(words) => ("unknown-value", as_it_stands(words.contains(&text))),
+            KeyKind::Form(form) => ("invalid-value", as_it_stands(form.fits(text))),
+            KeyKind::SkillId => ("invalid-id", SkillId::new(text).ok().map(String::from)),
+            KeyKind::ProfileId => ("invalid-id", profile_id(text)),
+            KeyKind::Layer => ("unknown-layer", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
+            KeyKind::Path => ("invalid-value", self.absolute(text)),
             _ => ("wrong-type", as_it_stands(true)),
         };
         match kind {
             _ if checked.is_some() => {}
             // It may have a password in it.
-            Kind::Form(Form::Store) => {
+            KeyKind::Form(TextForm::Store) => {
                 self.find(Diagnostic::error(code, format!("`{path}` has another text; allowed: {}", kind.allowed())), &value.span());
             }
             _ => self.not_allowed(code, path, value, &kind.allowed()),
@@ -103,7 +104,7 @@ impl Check<'_> {
 
     /// `None` for a blank path, and for one that hangs from a folder whose own path is not UTF-8.
     fn absolute(&self, path: &str) -> Option<String> {
-        if !Form::NotBlank.fits(path) {
+        if !TextForm::NotBlank.fits(path) {
             return None;
         }
         let resolved = self.environment.resolve(path, self.base);

@@ -1,7 +1,7 @@
 //! The resolved values one by one, each with what set it.
 
 use super::composition::Layer;
-use super::keys::{Key, Kind, is_an_id};
+use super::keys::{Key, KeyKind, is_an_id};
 use super::place::{KeyPath, Origin};
 use super::source::{Source, number_of, to_toml};
 use super::table::KEYS;
@@ -27,9 +27,9 @@ pub struct ConfigValue {
 /// All values.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 #[serde(transparent)]
-pub struct Values(Vec<ConfigValue>);
+pub struct ConfigValues(Vec<ConfigValue>);
 
-impl Values {
+impl ConfigValues {
     /// In the order of the table of keys; a key with an id has one row an id, ordered by id.
     pub fn rows(&self) -> &[ConfigValue] {
         &self.0
@@ -52,7 +52,7 @@ impl Values {
         for key in KEYS {
             let segments: Vec<&str> = key.path.split('.').collect();
             let mut found = Vec::new();
-            collect(&segments, &root, &KeyPath::default(), matches!(key.kind, Kind::Patch), &mut found);
+            collect(&segments, &root, &KeyPath::default(), matches!(key.kind, KeyKind::Patch), &mut found);
             if found.is_empty() && !key.has_an_id() {
                 rows.push(row(key, &segments.iter().copied().collect(), None, None));
             }

@@ -50,14 +50,14 @@ use tokio::runtime::Handle;
 pub struct RelevantInvariants {
     document: CatalogSource,
     selector: InvariantSelector,
-    options: Arc<config::Invariants>,
+    options: Arc<config::InvariantsConfig>,
     folder: Option<Arc<Path>>,
     conversations: Arc<Mutex<Conversations>>,
 }
 
 impl RelevantInvariants {
     /// Of this document, chosen by this selector, with these settings (`[invariants]`; its `mode` and `enabled` are not looked at).
-    pub fn new(document: CatalogSource, selector: InvariantSelector, options: config::Invariants) -> Self {
+    pub fn new(document: CatalogSource, selector: InvariantSelector, options: config::InvariantsConfig) -> Self {
         Self { document, selector, options: Arc::new(options), folder: None, conversations: Arc::default() }
     }
     /// Keeps what it is told to keep ([`keep`](Self::keep)) in this folder.
@@ -171,7 +171,7 @@ impl RelevantInvariants {
 }
 
 /// The keys that only a selector heeds, where one is set and there is no selector.
-pub(crate) fn without_selector(options: &config::Invariants) -> Option<Diagnostic> {
+pub(crate) fn without_selector(options: &config::InvariantsConfig) -> Option<Diagnostic> {
     let usual = config::Config::default().invariants;
     let (set, default) = (&options.selector, &usual.selector);
     let keys = [

@@ -3,7 +3,6 @@
 use super::change::Change;
 use super::layers::Layers;
 use super::markup::{Markup, counted};
-use super::overview::tier_name;
 use crate::layers::text::Limit;
 use crate::layers::{RenderedFragment, RenderedText};
 
@@ -43,7 +42,7 @@ fn one(page: &mut Markup, text: &RenderedText, fragment: &RenderedFragment, n: u
     if let Some(offset) = change.first_byte(text.placement, fragment) {
         page.raw(" <em class=\"badge broken\">first change: byte ").number(offset).raw("</em>");
     }
-    let tier = tier_name(fragment.tier);
+    let tier = fragment.tier.as_str();
     page.raw(" <em class=\"tier t-").raw(tier).raw("\">").raw(tier).raw("</em>");
     if let Some(limit) = fragment.limit.filter(|limit| limit.cut) {
         page.raw(" <em class=\"badge cut\">cut: ").number(limit.after).raw(" of ").number(limit.before).raw(" ").raw(unit(limit.limit));
@@ -75,6 +74,6 @@ fn unit(limit: Limit) -> &'static str {
         Limit::Bytes(_) => "bytes",
         Limit::Chars(_) => "characters",
         Limit::Tokens(_) => "tokens",
-        Limit::None => "",
+        _ => "",
     }
 }

@@ -1,7 +1,6 @@
 //! Who added what: a colour for each layer, and the list beside the prompt.
 
 use super::markup::Markup;
-use super::overview::tier_name;
 use crate::layers::Manifest;
 
 /// So many colours there are; the style sheet has them.
@@ -48,7 +47,7 @@ impl<'a> Layers<'a> {
         page.raw("<details open=\"open\"><summary>Fragments</summary>\n<ol class=\"index\">\n");
         for (n, (_, fragment)) in manifest.fragments().enumerate() {
             page.raw("<li class=\"l").raw(&self.colour(&fragment.layer).to_string()).raw("\"><a href=\"#f").raw(&(n + 1).to_string());
-            page.raw("\" title=\"").raw(tier_name(fragment.tier)).raw("\"><span>").text(&fragment.id).raw("</span> <b>");
+            page.raw("\" title=\"").raw(fragment.tier.as_str()).raw("\"><span>").text(&fragment.id).raw("</span> <b>");
             page.number(fragment.tokens).raw("</b></a></li>\n");
         }
         page.raw("</ol>\n</details>\n</nav>\n");

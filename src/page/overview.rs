@@ -4,22 +4,13 @@ use super::layers::Layers;
 use super::markup::{Markup, counted};
 use crate::layers::{CutOutput, CutText, Event, Manifest, Placement, Round, Severity, Tier};
 
-/// What a person calls it.
-pub(super) fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Stable => "stable",
-        Tier::Session => "session",
-        Tier::Turn => "turn",
-        Tier::Step => "step",
-    }
-}
-
 fn tier_says(tier: Tier) -> &'static str {
     match tier {
         Tier::Stable => "the same for every conversation",
         Tier::Session => "the same for this conversation",
         Tier::Turn => "looked at for each user message",
         Tier::Step => "looked at for each request",
+        _ => "",
     }
 }
 
@@ -30,6 +21,7 @@ fn round_says(manifest: &Manifest) -> &'static str {
         Round::Tool => "A tool round: only what can't wait is said behind the results.",
         Round::Compacted => "The history was compacted: what still holds is said once more.",
         Round::Settled => "This place was settled before: the same bytes are sent again.",
+        _ => "",
     }
 }
 
@@ -46,7 +38,7 @@ pub(super) fn header(page: &mut Markup, manifest: &Manifest, layers: &Layers<'_>
     bars(page, manifest, layers);
     page.raw("<dl class=\"facts\">\n");
     for (tier, total) in &manifest.totals {
-        let name = tier_name(*tier);
+        let name = tier.as_str();
         page.raw("<div title=\"").raw(tier_says(*tier)).raw("\"><dt><i class=\"swatch t-").raw(name).raw("\"></i>").raw(name);
         page.raw("</dt><dd>").number(total.tokens).raw(" <span>").text(&counted(total.fragments, "fragment")).raw("</span></dd></div>\n");
     }
@@ -94,7 +86,7 @@ fn bars(page: &mut Markup, manifest: &Manifest, layers: &Layers<'_>) {
         }
     }
     for (tier, tokens) in runs {
-        let name = tier_name(tier);
+        let name = tier.as_str();
         page.raw("<i class=\"t-").raw(name).raw("\" style=\"flex-grow:").raw(&tokens.to_string()).raw("\" title=\"").raw(name).raw(": ");
         page.text(&counted(tokens, "token")).raw("\"><span>").raw(name).raw("</span></i>");
     }
@@ -206,6 +198,7 @@ pub(super) fn place(placement: Placement) -> String {
     match placement {
         Placement::System => "the system prompt".to_owned(),
         Placement::BehindMessage(at) => format!("the text behind message {}", at.saturating_add(1)),
+        other => other.to_string(),
     }
 }
 

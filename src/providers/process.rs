@@ -32,7 +32,7 @@ pub struct ProviderProgram {
 impl ProviderProgram {
     /// `program` is an absolute path, or a name on the environment's `PATH`. Its skills bear `label`, such as `plugin:notes`, as their source.
     pub fn new(label: impl Into<String>, program: impl Into<PathBuf>, environment: &Environment) -> Self {
-        let source = Arc::new(SkillSource { kind: SkillSourceKind::Plugin, label: label.into(), path: None });
+        let source = Arc::new(SkillSource::new(SkillSourceKind::Plugin, label));
         Self { path: program.into(), arguments: Vec::new(), environment: environment.clone(), source, deadline: DEADLINE }
     }
     /// With these arguments.

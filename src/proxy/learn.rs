@@ -3,7 +3,7 @@
 use super::body;
 use super::log::Metrics;
 use crate::layers::wire::Format;
-use crate::layers::{Report, Usage};
+use crate::layers::{Report, TokenUsage};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
@@ -146,9 +146,9 @@ impl Answer {
 }
 
 /// What a value says of the request's tokens. Anthropic counts what it read from its cache, and what it wrote to it, beside the rest.
-fn usage(format: Format, value: &Value) -> Option<Usage> {
+fn usage(format: Format, value: &Value) -> Option<TokenUsage> {
     let number = |path: &str| value.pointer(path).and_then(Value::as_u64);
-    let all = |input: &str, cached: &str| Some(Usage { input_tokens: number(input)?, cached_tokens: number(cached).unwrap_or_default() });
+    let all = |input: &str, cached: &str| Some(TokenUsage::new(number(input)?, number(cached).unwrap_or_default()));
     match format {
         Format::OpenAiChat => all("/usage/prompt_tokens", "/usage/prompt_tokens_details/cached_tokens"),
         Format::OpenAiResponses => all("/usage/input_tokens", "/usage/input_tokens_details/cached_tokens"),
@@ -156,7 +156,7 @@ fn usage(format: Format, value: &Value) -> Option<Usage> {
             let cached_tokens = number("/usage/cache_read_input_tokens").unwrap_or_default();
             let written = number("/usage/cache_creation_input_tokens").unwrap_or_default();
             let input_tokens = number("/usage/input_tokens")?.saturating_add(cached_tokens).saturating_add(written);
-            Some(Usage { input_tokens, cached_tokens })
+            Some(TokenUsage::new(input_tokens, cached_tokens))
         }
         Format::Gemini => all("/usageMetadata/promptTokenCount", "/usageMetadata/cachedContentTokenCount"),
         Format::Ollama | Format::OllamaGenerate => all("/prompt_eval_count", "/none"),
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn learned(format: Format, kind: &'static str, body: &str, step: usize) -> Option<Usage> {
+    fn learned(format: Format, kind: &'static str, body: &str, step: usize) -> Option<TokenUsage> {
         let report = Report::default();
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]);
         let mut learner = Learner::of(format, &report, &Arc::default(), StatusCode::OK, &headers)?;
@@ -216,7 +216,7 @@ mod tests {
             (Format::Ollama, "application/x-ndjson", "{\"message\":{}}\n{\"done\":true,\"prompt_eval_count\":9}", 9, 0),
         ] {
             for step in [1, 7, 1000] {
-                assert_eq!(learned(format, kind, body, step), Some(Usage { input_tokens, cached_tokens }), "{format} {kind} {step}");
+                assert_eq!(learned(format, kind, body, step), Some(TokenUsage::new(input_tokens, cached_tokens)), "{format} {kind} {step}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What is said of each request, and counted over all: never a prompt, a key, a query or a session's name.
 
-use crate::layers::Usage;
+use crate::layers::TokenUsage;
 use http::{Method, StatusCode};
 use std::borrow::Cow;
 use std::fmt;
@@ -133,7 +133,7 @@ impl Metrics {
         self.bytes.fetch_add(access.sent, Ordering::Relaxed);
     }
     /// What an answer said so far, and what it says now: streams say it several times.
-    pub(super) fn tokens(&self, before: Usage, now: Usage) {
+    pub(super) fn tokens(&self, before: TokenUsage, now: TokenUsage) {
         let more = |counter: &AtomicU64, before: u64, now: u64| counter.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
         more(&self.input_tokens, before.input_tokens, now.input_tokens);
         more(&self.cached_tokens, before.cached_tokens, now.cached_tokens);

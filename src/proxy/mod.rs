@@ -44,10 +44,12 @@ mod lossless;
 mod named;
 mod routes;
 mod serve;
+mod service;
 mod skill_tool;
 mod upstream;
 
 pub use log::{Access, Handling};
+pub use service::{ProxyBody, ProxyService};
 pub use upstream::{InvalidUpstream, Upstream};
 
 use crate::Assembly;

@@ -30,8 +30,7 @@ pub(super) struct Connection {
 }
 
 impl Proxy {
-    /// The proxy as a service. Under [`serve`](Self::serve) it also knows who calls: without that it shows nobody the last request.
-    pub fn router(&self) -> Router {
+    pub(super) fn router(&self) -> Router {
         let (all, shown, counted) = (self.0.clone(), self.0.clone(), self.0.clone());
         Router::new()
             .route("/healthz", get(|| async { plain(StatusCode::OK, "ok\n") }))

@@ -40,7 +40,7 @@ pub use database::PostgresStore;
 pub use database::SqliteStore;
 pub use error::StoreError;
 pub use held::OpenSessions;
-pub use log::{Message, OpenedLog, SessionLog, Speaker};
+pub use log::{LoggedMessage, OpenedLog, SessionLog, Speaker};
 pub use recent::RecentSessions;
 pub use sinks::{EventChannel, TracedEvents};
 pub use store::{InvalidSessionId, MemoryStore, OpeningSession, RemovingSession, SessionId, SessionStore};

@@ -29,20 +29,20 @@ impl EventSink for TracedEvents {
             SessionEvent::TextAnchored(said) => {
                 tracing::debug!(event = name, bytes = said.text().len(), active = said.active().len(), "session");
             }
-            SessionEvent::SkillActivated { skill, everywhere } => {
+            SessionEvent::SkillActivated { skill, everywhere, .. } => {
                 tracing::debug!(event = name, skill = %skill.id, mode = ?skill.mode, everywhere, "session");
             }
             SessionEvent::SkillContextLoaded { id, bytes, truncated, preview, .. } => {
                 tracing::debug!(event = name, skill = %id, bytes, truncated, "session");
                 tracing::trace!(event = name, skill = %id, preview, "session");
             }
-            SessionEvent::Purged { skill: id }
-            | SessionEvent::SkillSuggested { id }
+            SessionEvent::Purged { skill: id, .. }
+            | SessionEvent::SkillSuggested { id, .. }
             | SessionEvent::SkillDeactivated { id, .. }
-            | SessionEvent::SkillInvocationFailed { id }
-            | SessionEvent::SuggestionAccepted { id }
-            | SessionEvent::SuggestionDismissed { id } => tracing::debug!(event = name, skill = %id, "session"),
-            SessionEvent::InvariantsSelected { numbers } => tracing::debug!(event = name, chosen = numbers.len(), "session"),
+            | SessionEvent::SkillInvocationFailed { id, .. }
+            | SessionEvent::SuggestionAccepted { id, .. }
+            | SessionEvent::SuggestionDismissed { id, .. } => tracing::debug!(event = name, skill = %id, "session"),
+            SessionEvent::InvariantsSelected { numbers, .. } => tracing::debug!(event = name, chosen = numbers.len(), "session"),
             _ => tracing::debug!(event = name, "session"),
         }
     }
@@ -96,7 +96,7 @@ impl EventSink for EventChannel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::skill::{ActiveSkill, SkillId};
+    use serde_json::json;
     use std::fmt::Write;
     use std::sync::Mutex;
     use tracing::field::{Field, Visit};
@@ -129,23 +129,18 @@ mod tests {
         fn exit(&self, _: &span::Id) {}
     }
 
-    fn id() -> SkillId {
-        SkillId::new("rust").unwrap()
-    }
-
     fn heard_at(level: Level) -> String {
         let heard = Arc::default();
-        let activated = ActiveSkill::explicit(id(), Some("SECRET arguments"));
-        let loaded = SessionEvent::SkillContextLoaded {
-            id: id(),
-            source: "SECRET source".into(),
-            bytes: 7,
-            truncated: true,
-            preview: "PREVIEW".into(),
-        };
+        let event = |fields| serde_json::from_value::<SessionEvent>(fields).unwrap();
+        let activated = event(json!({
+            "event": "skill_activated", "id": "rust", "mode": "explicit", "arguments": "SECRET arguments", "everywhere": true
+        }));
+        let loaded = event(json!({
+            "event": "skill_context_loaded", "id": "rust", "source": "SECRET source", "bytes": 7, "truncated": true, "preview": "PREVIEW"
+        }));
         tracing::subscriber::with_default(Listener(level, Arc::clone(&heard)), || {
             TracedEvents.record(&loaded);
-            TracedEvents.record(&SessionEvent::SkillActivated { skill: activated, everywhere: true });
+            TracedEvents.record(&activated);
             TracedEvents.record(&SessionEvent::Compacted);
         });
         heard.lock().unwrap().clone()

@@ -2,6 +2,7 @@
 
 use super::StoreError;
 use crate::layers::Session;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
@@ -17,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// assert_eq!(SessionId::new("a\0"), Err(InvalidSessionId::Character('\0')));
 /// # Ok::<(), InvalidSessionId>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SessionId(Arc<str>);
 
 /// What is no [`SessionId`].
@@ -58,6 +60,22 @@ impl FromStr for SessionId {
     type Err = InvalidSessionId;
     fn from_str(id: &str) -> Result<Self, InvalidSessionId> {
         Self::new(id)
+    }
+}
+impl TryFrom<String> for SessionId {
+    type Error = InvalidSessionId;
+    fn try_from(id: String) -> Result<Self, InvalidSessionId> {
+        Self::new(&id)
+    }
+}
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.as_str().to_owned()
+    }
+}
+impl AsRef<str> for SessionId {
+    fn as_ref(&self) -> &str {
+        self.as_str()
     }
 }
 impl fmt::Display for SessionId {

@@ -30,7 +30,7 @@ pub(super) fn resources(instructions: &Path, form: Form, links: &Links) -> Skill
         let may_be_read = !is_link || (links.followed && links.resolve(&folder).is_ok());
         if may_be_read { below(&folder, instructions, links).0 } else { Vec::new() }
     };
-    SkillResources { scripts: named("scripts"), references: named("references") }
+    SkillResources::new(named("scripts"), named("references"))
 }
 
 /// The first files below a folder but for the instructions, and how many more there are.

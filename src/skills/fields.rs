@@ -171,12 +171,11 @@ impl<'a> Fields<'a> {
     }
 
     fn activation(&mut self) -> SkillActivation {
-        let mut activation = SkillActivation {
-            keywords: self.list(&["activation", "keywords"], texts),
-            file_patterns: self.list(&["activation", "file_patterns"], texts),
-            trigger_patterns: self.list(&["activation", "trigger_patterns"], texts),
-            auto_activate: self.switch(&["orcbot", "autoActivate"], false),
-        };
+        let mut activation = SkillActivation::default();
+        activation.keywords = self.list(&["activation", "keywords"], texts);
+        activation.file_patterns = self.list(&["activation", "file_patterns"], texts);
+        activation.trigger_patterns = self.list(&["activation", "trigger_patterns"], texts);
+        activation.auto_activate = self.switch(&["orcbot", "autoActivate"], false);
         if let Some(entry) = self.entry("activation")
             && !matches!(entry.value, Value::Map(_))
         {

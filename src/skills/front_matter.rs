@@ -63,7 +63,8 @@ impl Document {
 }
 
 /// The language of a front matter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Format {
     /// Between `---`.
     Yaml,

@@ -111,7 +111,10 @@ impl FolderSkills {
         let (files, more_files) = bundled::names(file.path(), file.form, &file.place.links);
         let about = |diagnostic: &&Diagnostic| diagnostic.path.as_deref() == Some(&summary.location);
         let diagnostics = state.skills.diagnostics().iter().filter(about).cloned().collect();
-        Some(SkillManifest { summary, other_fields: file.other_fields(), files, more_files, diagnostics })
+        let mut manifest = SkillManifest::new(summary);
+        manifest.other_fields = file.other_fields();
+        (manifest.files, manifest.more_files, manifest.diagnostics) = (files, more_files, diagnostics);
+        Some(manifest)
     }
     /// What was found while the skills were read, and what matching leaves out of them, each with its line. Blocks while it reads again the first 100
     /// files that matching leaves something out of.
@@ -253,9 +256,9 @@ impl Inner {
         let files: Vec<Arc<FileSkill>> = files.into_iter().map(|(_, file)| file).collect();
         let mut skills: Vec<Skill> = Vec::with_capacity(files.len());
         if self.options.include_resources {
-            skills = side_by_side(&files, MANY, |file| Skill { summary: with_resources(file), content: file.clone() });
+            skills = side_by_side(&files, MANY, |file| Skill::shared(with_resources(file), file.clone()));
         } else {
-            skills.extend(files.iter().map(|file| Skill { summary: file.summary.clone(), content: file.clone() }));
+            skills.extend(files.iter().map(|file| Skill::shared(file.summary.clone(), file.clone())));
         }
         diagnostics.extend(unknown(&skills, &self.options));
         configure(&mut skills, &self.options);

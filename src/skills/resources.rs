@@ -21,7 +21,7 @@ pub struct Resource {
     /// At most `max_resource_bytes` of it.
     pub text: String,
     /// Whether there is more.
-    pub cut: bool,
+    pub is_cut: bool,
 }
 
 /// Where a link in a skill's folder may lead.
@@ -55,7 +55,7 @@ impl Files<'_> {
     pub(super) fn text(self, path: &str, max_bytes: usize) -> Result<Resource, Diagnostic> {
         let Contents { path, bytes, cut, .. } = self.read(path, Reach::Root, max_bytes)?;
         match decoded(bytes, cut) {
-            Ok(text) => Ok(Resource { path, text, cut }),
+            Ok(text) => Ok(Resource { path, text, is_cut: cut }),
             Err(offset) => {
                 let message = format!("no text: at offset {offset} this is no UTF-8");
                 Err(Diagnostic::error("not-utf8", message).at(path.to_string_lossy()))

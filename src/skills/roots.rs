@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 /// What of `[skills]` in `bcode.toml` finding and reading follow. The defaults are those of the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the configuration")]
+#[non_exhaustive]
 pub struct DiscoveryOptions {
     /// `<root>/.bcode/skills`.
     pub include_repo_skills: bool,
@@ -69,7 +70,8 @@ impl Default for DiscoveryOptions {
 }
 
 /// A folder that skills are looked for in.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Root {
     /// The folder; need not exist.
     pub path: PathBuf,
@@ -84,7 +86,7 @@ pub struct Root {
 }
 
 /// What counts as a skill in a root.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub enum RootRules {
     /// Folders with an instruction file, to any depth in bounds, and flat files in the root itself.
@@ -115,7 +117,7 @@ impl Root {
     }
     /// Where its skills say that they came from.
     pub fn source(&self) -> SkillSource {
-        SkillSource { kind: self.kind, label: self.label.clone(), path: Some(self.path.to_string_lossy().into_owned()) }
+        SkillSource::new(self.kind, &*self.label).path(self.path.to_string_lossy())
     }
 }
 

@@ -313,8 +313,8 @@ impl FileSkill {
             Ok(None) => return Err(changed("it has no front matter")),
             Err(error) => return Err(changed(&error.message)),
         }
-        let first_line = u32::try_from(document.body_line()).ok();
-        let mut text = SkillText { body: document.body().to_owned(), first_line, diagnostics: Vec::new() };
+        let mut text = SkillText::new(document.body());
+        text.first_line = u32::try_from(document.body_line()).ok();
         if more {
             let line_end = text.body.rfind(['\n', '\r']).map_or(text.body.len(), |at| at + 1);
             text.body.truncate(line_end);
@@ -341,7 +341,7 @@ impl LoadSkill for FileSkill {
         Box::pin(async move {
             let names = move || bundled::names(skill.path(), skill.form, &skill.place.links);
             let (names, more) = off_the_executor_within(FILE_DEADLINE, names).await.unwrap_or_default();
-            SkillFiles { names, more }
+            SkillFiles::new(names, more)
         })
     }
     fn resource(&self, path: &str, max_bytes: NonZeroUsize) -> LoadingResource {
@@ -353,7 +353,7 @@ impl LoadSkill for FileSkill {
             let Contents { path, bytes, length, cut } = off_the_executor_within(FILE_DEADLINE, read).await.unwrap_or_else(failed)?;
             let is_text = !bytes.contains(&0);
             let text = decoded(bytes, cut).ok().filter(|_| is_text);
-            Ok(SkillResource { location: path.to_string_lossy().into_owned(), bytes: length, text })
+            Ok(SkillResource::new(path.to_string_lossy(), length, text))
         })
     }
 }

@@ -69,7 +69,7 @@ mod tests {
 
     fn found(disabled: &[&str], overrides: &[&str]) -> Vec<String> {
         let skill = |(id, name): (&str, &str)| {
-            let source = SkillSource { kind: SkillSourceKind::User, label: "user".into(), path: None };
+            let source = SkillSource::new(SkillSourceKind::User, "user");
             let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), "d", source);
             summary.name = name.into();
             Skill::new(summary, String::new())

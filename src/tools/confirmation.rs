@@ -15,7 +15,8 @@ pub struct ConfirmationRequest {
 }
 
 /// What the host says of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Confirmation {
     /// It may run, this once.
     Approved,

@@ -6,7 +6,8 @@ use crate::layers::Text;
 use crate::layers::text::{Fitted, Room, escape};
 
 /// How much the prompt tells of each skill. The tool definitions tell the model how to call them in either case.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub enum ListingForm {
     /// Nothing: the definitions alone.
     #[default]

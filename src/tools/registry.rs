@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// What the user of a turn may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[non_exhaustive]
 pub enum TurnAuthority {
     /// What is not elevated.
     #[default]
@@ -57,7 +58,7 @@ impl CodeSkills {
     }
     /// Those that the configuration (`skills.code`) lets run: in `allow`, if that names any, not in `deny`, which wins, and in safe mode no plugin's.
     /// Names are compared without regard to case.
-    pub fn configured(&self, options: &config::CodeSkills) -> Self {
+    pub fn configured(&self, options: &config::CodeSkillsConfig) -> Self {
         let mut inner = Inner::clone(&self.0);
         for (key, names) in [("allow", &options.allow), ("deny", &options.deny)] {
             let is_known = |name: &String| inner.skills.iter().any(|skill| folded(skill.name()) == folded(name));

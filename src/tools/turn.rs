@@ -75,7 +75,7 @@ impl CodeSkillTurn {
             for (at, call) in (at..).zip(&calls[at..at + together]) {
                 match self.admit(&skills, &admitted, at, call).await {
                     Ok(call) => admitted.extend(call),
-                    Err(refused) => answers[at] = Some(ToolAnswer { text: refused, is_error: true }),
+                    Err(refused) => answers[at] = Some(ToolAnswer::error(refused)),
                 }
             }
             // Not before all are admitted: who is dropped while someone is asked has begun none of them.
@@ -185,5 +185,5 @@ async fn side_by_side(running: Vec<SharedAnswer<String, BoxError>>) -> Vec<ToolA
 }
 
 fn failed(reason: &str) -> ToolAnswer {
-    ToolAnswer { text: format!("the call failed: {reason}"), is_error: true }
+    ToolAnswer::error(format!("the call failed: {reason}"))
 }

@@ -42,7 +42,7 @@ pub struct Parameter {
 }
 
 /// What a parameter takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ParameterKind {
     /// `string`, and where nothing is said.

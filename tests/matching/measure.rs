@@ -1,9 +1,7 @@
 //! How well the best suggestion alone hits, on a labelled set of skills and of prompts as users type them.
 
 use std::collections::BTreeSet;
-use tower_prompt::layers::skill::{
-    Matcher, SUGGESTION_THRESHOLD, Skill, SkillActivation, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills,
-};
+use tower_prompt::layers::skill::{Matcher, SUGGESTION_THRESHOLD, Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
 
 /// A prompt, and the ids of which each fits it; none where no skill does.
 pub(crate) struct Prompt {
@@ -53,10 +51,10 @@ pub(crate) fn skills() -> Vec<Skill> {
 }
 
 pub(crate) fn skill(id: &str, name: &str, keywords: Vec<String>, description: String) -> Skill {
-    let source = SkillSource { kind: SkillSourceKind::User, label: "user:skills".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::User, "user:skills");
     let mut summary = SkillSummary::new(SkillId::new(id).expect("ids of the set are valid"), description, source);
     name.clone_into(&mut summary.name);
-    summary.activation = SkillActivation { keywords, ..SkillActivation::default() }.into();
+    summary.activation.keywords = keywords;
     Skill::new(summary, String::new())
 }
 

@@ -72,9 +72,9 @@ fn any_limits() -> impl Strategy<Value = Limits> {
 
 fn size(text: &str, limit: Limit) -> usize {
     match limit {
-        Limit::Bytes(_) | Limit::None => text.len(),
         Limit::Chars(_) => text.chars().count(),
         Limit::Tokens(_) => EstimatedTokens.count(text),
+        _ => text.len(),
     }
 }
 

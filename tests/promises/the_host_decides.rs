@@ -4,22 +4,24 @@ use super::conversation::{Conversation, Sent, id};
 use crate::place::Place;
 use std::collections::BTreeSet;
 use tower_prompt::Assembly;
-use tower_prompt::config::{KEYS, Key, Kind, Loader};
+use tower_prompt::config::{KEYS, Key, KeyKind, Loader};
 use tower_prompt::layers::wire::Format;
 use tower_prompt::layers::{AddLayer, Context, Contribute, Fragment, OpenLayer, Prompt, PromptStack, RenderLayer, Tier, Turn};
 
 /// A value that is not the default, in TOML.
 fn another(key: &Key) -> &'static str {
     match (key.path, &key.kind) {
-        (_, Kind::Bool) => {
+        (_, KeyKind::Bool) => {
             if key.default == Some("true") {
                 "false"
             } else {
                 "true"
             }
         }
-        (_, Kind::NonZero | Kind::OptionalNonZero) => "77",
-        (_, Kind::OneOf(words)) => words.iter().rev().find(|word| key.default != Some(&format!("'{word}'"))).copied().map(quoted).unwrap(),
+        (_, KeyKind::NonZero | KeyKind::OptionalNonZero) => "77",
+        (_, KeyKind::OneOf(words)) => {
+            words.iter().rev().find(|word| key.default != Some(&format!("'{word}'"))).copied().map(quoted).unwrap()
+        }
         // A relative one hangs from the file that sets it.
         ("skills.sources.paths", _) => "['/word']",
         ("proxy.listen", _) => "'127.0.0.1:1'",
@@ -29,9 +31,9 @@ fn another(key: &Key) -> &'static str {
         ("composition.layer_order", _) => "['defaults', 'config', 'profile:active']",
         ("composition.profiles.ID.extends", _) => "['base']",
         ("composition.profiles.ID.patch", _) => "{ skills = { enabled = false } }",
-        (_, Kind::Array(Kind::RoutingRule)) => "[{ intent = 'x' }]",
-        (_, Kind::Array(Kind::OneOf(_))) => "['brute']",
-        (_, Kind::Array(_)) => "['word']",
+        (_, KeyKind::Array(KeyKind::RoutingRule)) => "[{ intent = 'x' }]",
+        (_, KeyKind::Array(KeyKind::OneOf(_))) => "['brute']",
+        (_, KeyKind::Array(_)) => "['word']",
         _ => "'word'",
     }
 }

@@ -19,7 +19,7 @@ fn id(id: &str) -> SkillId {
     SkillId::new(id).unwrap()
 }
 fn summary(name: &str) -> SkillSummary {
-    let source = SkillSource { kind: SkillSourceKind::Plugin, label: "plugin:host".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::Plugin, "plugin:host");
     SkillSummary::new(id(name), format!("About {name}"), source)
 }
 /// A host's own provider, with this body for each skill; it fails while `is_down`.
@@ -28,7 +28,7 @@ fn host(skills: &[&str], body: &str, is_down: &Arc<Mutex<bool>>) -> SharedProvid
     SharedProvider::new(service_fn(move |request: SkillRequest| {
         let answer = match request {
             _ if *is_down.lock().unwrap() => Err(SkillError::new(SkillErrorCode::Unavailable, "it is down")),
-            SkillRequest::List => Ok(SkillResponse::List(SkillList { skills: skills.clone(), diagnostics: Vec::new() })),
+            SkillRequest::List => Ok(SkillResponse::List(SkillList::new(skills.clone()))),
             SkillRequest::Context(_) => Ok(SkillResponse::Context(SkillContextResponse::new(&*body))),
             other => Err(SkillError::unsupported(other.kind())),
         };

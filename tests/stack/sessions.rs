@@ -136,7 +136,7 @@ fn a_scope_separates_conversations_and_so_does_what_the_host_says_of_the_caller(
 fn per_call_without_a_scope_recognises_nothing() {
     let (stack, count) = counting(Settings::default().sessions(RecentSessions::default()));
     let client = stack.per_call().layer(service_fn(|request: Value| async move { Ok::<_, Infallible>(request) }));
-    let call = |context: Context| wait(client.clone().oneshot(Call { request: request(&[user("hi")]), context })).unwrap();
+    let call = |context: Context| wait(client.clone().oneshot(Call::new(request(&[user("hi")]), context))).unwrap();
     for n in 0..3 {
         assert!(call(Context::default()).to_string().contains(&format!("Probe {n}.")));
     }

@@ -29,6 +29,7 @@ struct Headings {
 
 /// One invariant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Invariant<'a> {
     /// From 1.
     pub number: usize,

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 /// A document as it stands now.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Document {
     /// Where it stands, as a model would open it; empty where it is no file.
     pub path: String,
@@ -22,6 +23,16 @@ impl Document {
     /// A text that is no file.
     pub fn new(text: impl Into<String>) -> Self {
         Self { path: String::new(), text: text.into(), diagnostics: Vec::new() }
+    }
+    /// It stands there, as a model would open it.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+    /// With what was noticed while it was read.
+    pub fn diagnostics(mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) -> Self {
+        self.diagnostics = diagnostics.into_iter().collect();
+        self
     }
 }
 
@@ -37,6 +48,12 @@ pub trait DocumentSource: Send + Sync {
 impl DocumentSource for Document {
     fn read(&self) -> ReadingDocument {
         Box::pin(std::future::ready(Ok(Some(self.clone()))))
+    }
+}
+
+impl<T: DocumentSource + ?Sized> DocumentSource for Arc<T> {
+    fn read(&self) -> ReadingDocument {
+        (**self).read()
     }
 }
 

@@ -150,6 +150,7 @@ pub struct Asked {
 
 /// What stands in the prompt.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Chosen {
     /// Nothing: what was said before stays.
     Nothing,
@@ -166,6 +167,12 @@ pub type Choosing = Pin<Box<dyn Future<Output = (Chosen, Vec<Diagnostic>)> + Sen
 pub trait ChooseInvariants: Send + Sync {
     /// The choice for this prompt. Must not block.
     fn choose(&self, asked: Asked) -> Choosing;
+}
+
+impl<T: ChooseInvariants + ?Sized> ChooseInvariants for Arc<T> {
+    fn choose(&self, asked: Asked) -> Choosing {
+        (**self).choose(asked)
+    }
 }
 
 /// Chooses by the words that task and invariants share, anew at each prompt. See [`by_words`].

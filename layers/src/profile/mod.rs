@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a profile adds; nothing by default.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelProfile {
     /// How the text joins the base prompt.
     #[serde(default)]
@@ -25,8 +26,21 @@ pub struct ModelProfile {
     pub tool_description: BTreeMap<String, ToolDescription>,
 }
 
+impl ModelProfile {
+    /// With this text, which joins the base prompt so.
+    pub fn new(mode: TextMode, text: impl Into<String>) -> Self {
+        Self { system_prompt_mode: mode, system_prompt: Some(text.into()), ..Self::default() }
+    }
+    /// And this change of the description of a tool, by the tool's exact name.
+    pub fn describe_tool(mut self, name: impl Into<String>, description: ToolDescription) -> Self {
+        self.tool_description.insert(name.into(), description);
+        self
+    }
+}
+
 /// What a profile does to a tool's description.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolDescription {
     /// How the text joins the description.
     #[serde(default)]
@@ -36,15 +50,22 @@ pub struct ToolDescription {
     pub text: String,
 }
 
+impl ToolDescription {
+    /// This text, which joins the description so.
+    pub fn new(mode: TextMode, text: impl Into<String>) -> Self {
+        Self { mode, text: text.into() }
+    }
+}
+
 /// All profiles, of which a request gets those that fit. By default those that come with the library.
 ///
 /// ```
 /// use tower_prompt_layers::profile::{ModelProfile, ModelProfiles};
+/// use tower_prompt_layers::text::TextMode;
 /// use tower_prompt_layers::{Host, SystemPromptLayer};
 ///
 /// let mut profiles = ModelProfiles::default();
-/// let french = ModelProfile { system_prompt: Some("Answer in French.".into()), ..ModelProfile::default() };
-/// profiles.provider.insert("mistral".into(), french);
+/// profiles.provider.insert("mistral".into(), ModelProfile::new(TextMode::Append, "Answer in French."));
 /// let layer = SystemPromptLayer::default().profiles(profiles);
 /// # let _ = layer;
 /// ```

@@ -86,6 +86,7 @@ pub const ACTIVE_SKILL: &str = "active_skill:";
 /// When a fragment is collected, and so where its text stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Tier {
     /// At the conversation's start, first in the system prompt: the same for every conversation with this configuration.
     Stable,
@@ -97,9 +98,28 @@ pub enum Tier {
     Step,
 }
 
+impl Tier {
+    /// As it is serialized.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Session => "session",
+            Self::Turn => "turn",
+            Self::Step => "step",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Whose words a fragment holds. At the tail each stands in a block that says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Trust {
     /// The host program's, its settings' and its probes'.
     #[default]
@@ -123,6 +143,12 @@ impl Trust {
             Self::Repository => "repository",
             Self::Skill => "skill",
         }
+    }
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

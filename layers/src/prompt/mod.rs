@@ -26,7 +26,7 @@ pub use lines::Lines;
 pub use manifest::{
     BudgetKind, BudgetOutcome, CallersMessage, CallersPart, CallersPlace, ContentHash, CutOutput, CutText, Event, FirstChange, Foreseen,
     FragmentChange, FragmentFate, LimitKind, LimitOutcome, Manifest, ManifestDiff, Placement, RenderedFragment, RenderedText, RenderedTool,
-    Report, ShedFragment, ToolChange, ToolLeftOut, Total, Usage,
+    Report, ShedFragment, TokenUsage, ToolChange, ToolLeftOut, Total,
 };
 pub use open::{Call, Open, OpenCall, OpenCallLayer, OpenLayer, PromptRequest};
 pub use render::{Render, RenderLayer, Rendering};

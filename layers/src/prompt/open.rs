@@ -178,11 +178,19 @@ impl<S, W: Clone> Layer<S> for OpenLayer<W> {
 
 /// A request with a context of its own.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Call<R> {
     /// The client's request.
     pub request: R,
     /// What the host says with it.
     pub context: Context,
+}
+
+impl<R> Call<R> {
+    /// This request, of which the host says this.
+    pub fn new(request: R, context: Context) -> Self {
+        Self { request, context }
+    }
 }
 
 /// Opens requests that bring their own context. See [`OpenCallLayer`].

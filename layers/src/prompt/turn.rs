@@ -9,11 +9,13 @@ use crate::wire::{Conversation, ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::pin::Pin;
 
 /// What a request is to its conversation, and so what is collected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Round {
     /// Its place has an entry already (a retry, a hedge, an answer made anew): nothing is collected.
     Settled,
@@ -28,6 +30,16 @@ pub enum Round {
 }
 
 impl Round {
+    /// As it is serialized.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::Start => "start",
+            Self::Compacted => "compacted",
+            Self::User => "user",
+            Self::Tool => "tool",
+        }
+    }
     /// Whether fragments of this tier are collected.
     pub fn collects(self, tier: Tier) -> bool {
         match self {
@@ -38,9 +50,16 @@ impl Round {
     }
 }
 
+impl fmt::Display for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// What a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Purpose {
     /// A turn of the conversation.
     #[default]
@@ -370,8 +389,8 @@ impl Prompt {
     }
 }
 
-impl std::fmt::Debug for Prompt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prompt")
             .field("round", &self.round)
             .field("entries", &self.entries.len())

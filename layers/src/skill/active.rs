@@ -7,6 +7,7 @@ use std::sync::Arc;
 /// Who brought a skill into force.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum SkillActivationMode {
     /// The host or the user, by name.
     Explicit,
@@ -19,7 +20,8 @@ pub enum SkillActivationMode {
 }
 
 /// A skill in force.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ActiveSkill {
     /// Which.
     pub id: SkillId,

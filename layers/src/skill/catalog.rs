@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// How much the catalog tells (`skills.prompt.catalog`).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CatalogMode {
@@ -28,7 +28,7 @@ pub enum CatalogMode {
 }
 
 /// How the catalog is written (`skills.prompt.format`).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CatalogFormat {
@@ -40,7 +40,7 @@ pub enum CatalogFormat {
 }
 
 /// How the model loads a skill: the preamble says so.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 #[non_exhaustive]
 pub enum LoadSkillsBy {
     /// It reads the file at the skill's location with its own file tool.

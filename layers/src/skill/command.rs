@@ -13,7 +13,7 @@ use super::{Skill, Skills};
 /// assert_eq!(HostCommand::parse("/skill active"), Some(HostCommand::Active));
 /// assert_eq!(HostCommand::parse("what does /skill do?"), None);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum HostCommand<'a> {
     /// `/skills`: list them.
@@ -61,7 +61,7 @@ fn behind<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// An id or a name of a skill, and what follows it: where a name has blanks in it only a registry knows how far it goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SkillWords<'a>(&'a str);
 
 /// No name of a skill has more words.

@@ -19,27 +19,37 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone)]
 pub struct Seldom<T>(Option<Box<T>>);
 
-/// What [`Seldom`] can hold.
-pub trait Part: Default + PartialEq + 'static {
-    /// Nothing of it.
-    const NOTHING: &'static Self;
-}
+/// What [`Seldom`] can hold: parts of a [`SkillSummary`](super::SkillSummary), and nothing of anyone else's.
+pub trait SummaryPart: Default + PartialEq + sealed::Nothing {}
 
-impl Part for SkillActivation {
+mod sealed {
+    /// Keeps others from implementing [`SummaryPart`](super::SummaryPart), so that it can change.
+    pub trait Nothing: Sized + 'static {
+        /// Nothing of it.
+        const NOTHING: &'static Self;
+    }
+}
+use sealed::Nothing;
+
+impl SummaryPart for SkillActivation {}
+impl Nothing for SkillActivation {
     const NOTHING: &'static Self =
         &Self { keywords: Vec::new(), file_patterns: Vec::new(), trigger_patterns: Vec::new(), auto_activate: false };
 }
-impl Part for SkillPermissionHints {
+impl SummaryPart for SkillPermissionHints {}
+impl Nothing for SkillPermissionHints {
     const NOTHING: &'static Self = &Self { tools: Vec::new(), categories: Vec::new() };
 }
-impl Part for SkillRequirements {
+impl SummaryPart for SkillRequirements {}
+impl Nothing for SkillRequirements {
     const NOTHING: &'static Self = &Self { packages: Vec::new(), settings: Vec::new() };
 }
-impl Part for ExecutionOptions {
+impl SummaryPart for ExecutionOptions {}
+impl Nothing for ExecutionOptions {
     const NOTHING: &'static Self = &Self { model: None, thinking_effort: None };
 }
 
-impl<T: Part> Seldom<T> {
+impl<T: SummaryPart> Seldom<T> {
     /// Gives back the room that nothing takes.
     pub(super) fn compact(&mut self) {
         if **self == *T::NOTHING {
@@ -53,43 +63,43 @@ impl<T> Default for Seldom<T> {
         Self(None)
     }
 }
-impl<T: Part> From<T> for Seldom<T> {
+impl<T: SummaryPart> From<T> for Seldom<T> {
     fn from(part: T) -> Self {
         Self((part != *T::NOTHING).then(|| Box::new(part)))
     }
 }
-impl<T: Part> Deref for Seldom<T> {
+impl<T: SummaryPart> Deref for Seldom<T> {
     type Target = T;
     fn deref(&self) -> &T {
         self.0.as_deref().unwrap_or(T::NOTHING)
     }
 }
-impl<T: Part> DerefMut for Seldom<T> {
+impl<T: SummaryPart> DerefMut for Seldom<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
-impl<T: Part> PartialEq for Seldom<T> {
+impl<T: SummaryPart> PartialEq for Seldom<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
-impl<T: Part> PartialEq<T> for Seldom<T> {
+impl<T: SummaryPart> PartialEq<T> for Seldom<T> {
     fn eq(&self, other: &T) -> bool {
         **self == *other
     }
 }
-impl<T: Part + fmt::Debug> fmt::Debug for Seldom<T> {
+impl<T: SummaryPart + fmt::Debug> fmt::Debug for Seldom<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
-impl<T: Part + Serialize> Serialize for Seldom<T> {
+impl<T: SummaryPart + Serialize> Serialize for Seldom<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)
     }
 }
-impl<'de, T: Part + Deserialize<'de>> Deserialize<'de> for Seldom<T> {
+impl<'de, T: SummaryPart + Deserialize<'de>> Deserialize<'de> for Seldom<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(deserializer).map(Self::from)
     }

@@ -23,7 +23,8 @@ pub struct SkillContextOptions {
 }
 
 /// What a skill was invoked with.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub enum SkillArguments<'a> {
     /// Nothing: placeholders stay.
     #[default]

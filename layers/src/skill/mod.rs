@@ -20,7 +20,7 @@ pub use arguments::substitute_arguments;
 pub(crate) use catalog::Catalog;
 pub use catalog::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy};
 pub use command::{HostCommand, SkillWords};
-pub use compact::{Part, Seldom, TextMap};
+pub use compact::{Seldom, SummaryPart, TextMap};
 pub use context::{ACTIVE_SKILLS, SkillArguments, SkillContextOptions, skill_block, skill_fragment};
 pub(crate) use context::{bodies, new_arguments, unknown_skill};
 pub use id::{InvalidSkillId, SkillId};
@@ -30,7 +30,7 @@ pub use model::{
     ExecutionOptions, SkillActivation, SkillDiagnostic, SkillList, SkillManifest, SkillPermissionHints, SkillPlaceholders,
     SkillRequirements, SkillResources, SkillSource, SkillSourceKind, SkillSummary, SkillVisibility,
 };
-pub use permissions::{Advice, HintEvaluator, SKILL_SCRIPT_EXECUTE, SkillAction, Suggestion};
+pub use permissions::{Advice, HintEvaluator, PermissionSuggestion, SKILL_SCRIPT_EXECUTE, SkillAction};
 pub use snapshot::{
     LoadSkill, LoadingFiles, LoadingResource, LoadingSkill, Skill, SkillFiles, SkillLoadError, SkillRegistry, SkillResource, SkillText,
     Skills,

@@ -36,6 +36,7 @@ impl SkillSourceKind {
 
 /// Where a skill came from, with the name that a person sees.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillSource {
     /// Which kind of root.
     pub kind: SkillSourceKind,
@@ -46,9 +47,22 @@ pub struct SkillSource {
     pub path: Option<String>,
 }
 
+impl SkillSource {
+    /// With this name, and no folder.
+    pub fn new(kind: SkillSourceKind, label: impl Into<String>) -> Self {
+        Self { kind, label: label.into(), path: None }
+    }
+    /// In this folder.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+}
+
 /// What suggests or activates a skill.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct SkillActivation {
     /// Words and phrases, matched as runs of whole tokens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,7 +146,7 @@ impl ExecutionOptions {
 }
 
 /// How the configuration shows a skill (`skills.overrides.ID`).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SkillVisibility {
@@ -148,8 +162,9 @@ pub enum SkillVisibility {
 }
 
 /// What in a body stands for the arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SkillPlaceholders {
     /// `$ARGS`, `$ARGUMENTS`, and `$1` to `$9` where arguments are declared, as whole tokens; without arguments they stay.
     #[default]
@@ -168,6 +183,7 @@ impl SkillPlaceholders {
 /// Names of bundled files that the catalog shows (`skills.prompt.include_resources`); empty where nobody asked for them.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct SkillResources {
     /// Below `scripts` of the skill's folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -178,6 +194,10 @@ pub struct SkillResources {
 }
 
 impl SkillResources {
+    /// These scripts and references.
+    pub fn new(scripts: Vec<String>, references: Vec<String>) -> Self {
+        Self { scripts, references }
+    }
     /// Names none.
     pub fn is_empty(&self) -> bool {
         self.scripts.is_empty() && self.references.is_empty()
@@ -316,6 +336,7 @@ impl SkillSummary {
 
 /// A skill in full, but for its body.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillManifest {
     /// What lists show of it.
     #[serde(flatten)]
@@ -333,14 +354,29 @@ pub struct SkillManifest {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl SkillManifest {
+    /// Of a skill that has no other fields and brings no files.
+    pub fn new(summary: SkillSummary) -> Self {
+        Self { summary, other_fields: BTreeMap::new(), files: Vec::new(), more_files: 0, diagnostics: Vec::new() }
+    }
+}
+
 /// What was found about a skill.
 pub type SkillDiagnostic = Diagnostic;
 
 /// All skills of a registry, and what was found on the way.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SkillList {
     /// Ordered by id.
     pub skills: Vec<SkillSummary>,
     /// Ordered by path.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl SkillList {
+    /// These skills, and nothing found on the way.
+    pub fn new(skills: impl IntoIterator<Item = SkillSummary>) -> Self {
+        Self { skills: skills.into_iter().collect(), diagnostics: Vec::new() }
+    }
 }

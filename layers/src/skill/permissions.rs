@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Runs a script that a skill brings: the answer is always [`Suggestion::Ask`].
+/// Runs a script that a skill brings: the answer is always [`PermissionSuggestion::Ask`].
 pub const SKILL_SCRIPT_EXECUTE: &str = "skill.script.execute";
 pub(super) const SHELL_EXECUTE: &str = "shell.execute";
 const FILE_READ: &str = "file.read";
 /// Of one skill.
 const MAX_HINTS: usize = 1000;
 
-/// What is suggested to the host.
+/// What is suggested to the host. There will be no other without a new major version: a host that acts on it leaves none out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Suggestion {
+pub enum PermissionSuggestion {
     /// The skill announced it.
     Allow,
     /// It may go on, and the user should be told.
@@ -31,7 +31,7 @@ pub enum Suggestion {
     Deny,
 }
 
-impl fmt::Display for Suggestion {
+impl fmt::Display for PermissionSuggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Allow => "allow",
@@ -47,13 +47,13 @@ impl fmt::Display for Suggestion {
 #[non_exhaustive]
 pub struct Advice {
     /// What is suggested.
-    pub suggestion: Suggestion,
+    pub suggestion: PermissionSuggestion,
     /// Why, for a person.
     pub reason: String,
 }
 
 impl Advice {
-    fn new(suggestion: Suggestion, reason: impl Into<String>) -> Self {
+    fn new(suggestion: PermissionSuggestion, reason: impl Into<String>) -> Self {
         Self { suggestion, reason: reason.into() }
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Advice {
 }
 
 /// What is about to be done on a skill's behalf.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SkillAction<'a> {
     /// A tool is called with this: the command of a shell, the path of a file, the address of a page; empty where it is none of these.
@@ -100,14 +100,14 @@ pub enum SkillAction<'a> {
 /// A file with `..` in its path is under no pattern. A pattern that can't be read covers nothing.
 ///
 /// ```
-/// use tower_prompt_layers::skill::{HintEvaluator, SkillAction, SkillPermissionHints, Suggestion};
+/// use tower_prompt_layers::skill::{HintEvaluator, SkillAction, SkillPermissionHints, PermissionSuggestion};
 ///
 /// let mut hints = SkillPermissionHints::default();
 /// hints.tools.push("Bash(git:*)".to_owned());
 /// let advise = |command| HintEvaluator::default().advise(&hints, SkillAction::Tool { name: "Bash", input: command }).suggestion;
-/// assert_eq!(advise("git status"), Suggestion::Allow);
-/// assert_eq!(advise("gitx status"), Suggestion::Ask);
-/// assert_eq!(advise("git status; rm -rf /"), Suggestion::Ask);
+/// assert_eq!(advise("git status"), PermissionSuggestion::Allow);
+/// assert_eq!(advise("gitx status"), PermissionSuggestion::Ask);
+/// assert_eq!(advise("git status; rm -rf /"), PermissionSuggestion::Ask);
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HintEvaluator {
@@ -139,13 +139,16 @@ impl HintEvaluator {
             _ => None,
         };
         if escape::has_invisible(input) {
-            return Advice::new(Suggestion::Deny, "it holds characters that no one sees: what is shown is not what would be done");
+            return Advice::new(
+                PermissionSuggestion::Deny,
+                "it holds characters that no one sees: what is shown is not what would be done",
+            );
         }
         if let Some(denied) = category.as_deref().and_then(|category| self.denied(category)) {
             return denied;
         }
         if category.as_deref().is_some_and(|category| hint::is_within(category, SKILL_SCRIPT_EXECUTE)) {
-            return Advice::new(Suggestion::Ask, "a script of a skill is its own program: no hint speaks for it");
+            return Advice::new(PermissionSuggestion::Ask, "a script of a skill is its own program: no hint speaks for it");
         }
         // A hint may be as long as its file; a list of thousands is no list that anyone read.
         let covers = Hint::all(hints).take(MAX_HINTS).map(|hint| (hint.covers(tool, category.as_deref(), input), hint.written));
@@ -154,12 +157,14 @@ impl HintEvaluator {
         let (cover, hint) = (best.0, shorten(best.1, 80));
         match cover {
             Cover::Whole if category.as_deref().is_some_and(|category| !hint::is_known(category)) => {
-                Advice::new(Suggestion::Ask, format!("the skill lists `{hint}`, a category that nothing here knows"))
+                Advice::new(PermissionSuggestion::Ask, format!("the skill lists `{hint}`, a category that nothing here knows"))
             }
-            Cover::Whole => Advice::new(Suggestion::Allow, format!("the skill lists `{hint}`")),
-            Cover::Unnamed => Advice::new(Suggestion::Ask, format!("the skill lists `{hint}`, which names no command")),
-            Cover::Compound => Advice::new(Suggestion::Ask, format!("the skill lists `{hint}`, but this is more than one plain command")),
-            Cover::Partly => Advice::new(Suggestion::Ask, format!("the skill lists `{hint}`, which is only a part of this")),
+            Cover::Whole => Advice::new(PermissionSuggestion::Allow, format!("the skill lists `{hint}`")),
+            Cover::Unnamed => Advice::new(PermissionSuggestion::Ask, format!("the skill lists `{hint}`, which names no command")),
+            Cover::Compound => {
+                Advice::new(PermissionSuggestion::Ask, format!("the skill lists `{hint}`, but this is more than one plain command"))
+            }
+            Cover::Partly => Advice::new(PermissionSuggestion::Ask, format!("the skill lists `{hint}`, which is only a part of this")),
             Cover::Not if hints.is_empty() => Self::unlisted(category.as_deref(), "the skill says nothing of what it needs"),
             Cover::Not => Self::unlisted(category.as_deref(), "the skill does not list this"),
         }
@@ -170,12 +175,12 @@ impl HintEvaluator {
         let advice = Hint::all(hints).take(MAX_HINTS).map(|hint| {
             let denied = hint.category().and_then(|category| self.denied(category));
             let advice = match hint.named() {
-                Named::Nothing => Advice::new(Suggestion::Ask, "a pattern that can't be read covers nothing"),
+                Named::Nothing => Advice::new(PermissionSuggestion::Ask, "a pattern that can't be read covers nothing"),
                 Named::Whatever => self.advise(hints, hint.action()),
                 Named::Command(words) => denied.unwrap_or_else(|| {
-                    Advice::new(Suggestion::Allow, format!("one plain command that begins with `{}`", shorten(&words, 80)))
+                    Advice::new(PermissionSuggestion::Allow, format!("one plain command that begins with `{}`", shorten(&words, 80)))
                 }),
-                Named::Input => denied.unwrap_or_else(|| Advice::new(Suggestion::Allow, "what the pattern names")),
+                Named::Input => denied.unwrap_or_else(|| Advice::new(PermissionSuggestion::Allow, "what the pattern names")),
             };
             (hint.written.to_owned(), advice)
         });
@@ -185,10 +190,10 @@ impl HintEvaluator {
 
     fn denied(&self, category: &str) -> Option<Advice> {
         let never = self.never.iter().find(|never| hint::is_within(category, never) || hint::is_within(never, category))?;
-        Some(Advice::new(Suggestion::Deny, format!("the host never does `{never}`")))
+        Some(Advice::new(PermissionSuggestion::Deny, format!("the host never does `{never}`")))
     }
     fn unlisted(category: Option<&str>, why: &str) -> Advice {
-        Advice::new(if category == Some(FILE_READ) { Suggestion::Warn } else { Suggestion::Ask }, why)
+        Advice::new(if category == Some(FILE_READ) { PermissionSuggestion::Warn } else { PermissionSuggestion::Ask }, why)
     }
     /// The name that skills use.
     fn theirs<'a>(&'a self, ours: &'a str) -> &'a str {

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A skill's instructions as they were read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct SkillText {
     /// What stands behind the front matter, as written.
     pub body: String,
@@ -16,6 +17,13 @@ pub struct SkillText {
     pub first_line: Option<u32>,
     /// What was found while reading it.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl SkillText {
+    /// With this body, of which no file is known.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self { body: body.into(), ..Self::default() }
+    }
 }
 
 /// Why a skill's instructions could not be read.
@@ -26,6 +34,7 @@ pub type LoadingSkill = Pin<Box<dyn Future<Output = Result<SkillText, SkillLoadE
 
 /// The files that a skill brings beside its instructions, by their paths in its folder.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct SkillFiles {
     /// The first of them, sorted.
     pub names: Vec<String>,
@@ -33,8 +42,16 @@ pub struct SkillFiles {
     pub more: usize,
 }
 
+impl SkillFiles {
+    /// These, which are to be sorted, and so many more.
+    pub fn new(names: Vec<String>, more: usize) -> Self {
+        Self { names, more }
+    }
+}
+
 /// A file that a skill brings.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SkillResource {
     /// Where it is.
     pub location: String,
@@ -42,6 +59,13 @@ pub struct SkillResource {
     pub bytes: u64,
     /// At most as many bytes of it as were asked for; `None` where it is no text.
     pub text: Option<String>,
+}
+
+impl SkillResource {
+    /// A file of so many bytes, and what of it is shown; no text where it is none.
+    pub fn new(location: impl Into<String>, bytes: u64, text: Option<String>) -> Self {
+        Self { location: location.into(), bytes, text }
+    }
 }
 
 /// Names of bundled files under way: it does not block, and has its deadline in it.
@@ -67,13 +91,25 @@ pub trait LoadSkill: Send + Sync {
 
 impl LoadSkill for String {
     fn load(&self) -> LoadingSkill {
-        let text = SkillText { body: self.clone(), ..SkillText::default() };
-        Box::pin(std::future::ready(Ok(text)))
+        Box::pin(std::future::ready(Ok(SkillText::new(self.clone()))))
+    }
+}
+
+impl<T: LoadSkill + ?Sized> LoadSkill for Arc<T> {
+    fn load(&self) -> LoadingSkill {
+        (**self).load()
+    }
+    fn files(&self) -> LoadingFiles {
+        (**self).files()
+    }
+    fn resource(&self, path: &str, max_bytes: NonZeroUsize) -> LoadingResource {
+        (**self).resource(path, max_bytes)
     }
 }
 
 /// A skill: its summary, and how its body is read.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Skill {
     /// What is known without the body; shared by all snapshots in which it is the same.
     pub summary: Arc<SkillSummary>,
@@ -84,7 +120,11 @@ pub struct Skill {
 impl Skill {
     /// A skill whose body is read by `content`; a `String` is a body that is there already.
     pub fn new(summary: impl Into<Arc<SkillSummary>>, content: impl LoadSkill + 'static) -> Self {
-        Self { summary: summary.into(), content: Arc::new(content) }
+        Self::shared(summary, Arc::new(content))
+    }
+    /// As [`new`](Self::new), of content that others hold too.
+    pub fn shared(summary: impl Into<Arc<SkillSummary>>, content: Arc<dyn LoadSkill>) -> Self {
+        Self { summary: summary.into(), content }
     }
 }
 
@@ -201,5 +241,10 @@ pub trait SkillRegistry: Send + Sync {
 impl SkillRegistry for Skills {
     fn snapshot(&self) -> Skills {
         self.clone()
+    }
+}
+impl<T: SkillRegistry + ?Sized> SkillRegistry for Arc<T> {
+    fn snapshot(&self) -> Skills {
+        (**self).snapshot()
     }
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 /// How a text joins another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TextMode {
     /// Behind it.
     #[default]

@@ -11,8 +11,9 @@ use std::fmt;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// At most so much of a text.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Limit {
     /// All of it.
     #[default]
@@ -99,6 +100,7 @@ impl fmt::Debug for Room<'_> {
 
 /// A text that was fitted into its room.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Fitted<'a> {
     /// What may be sent. Empty: it can't be said in this room at all.
     pub text: Cow<'a, str>,
@@ -129,7 +131,8 @@ impl<'a> Fitted<'a> {
 }
 
 /// Where a cut may fall.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Edge {
     /// Between two characters that a reader sees.
     Character,

@@ -1,5 +1,7 @@
 //! What a text costs in tokens: by estimate, or by a counter that the host gives.
 
+use std::sync::Arc;
+
 /// Counts the tokens of a text as a model's tokenizer would. Pure, and the same for the same text; called while a session is locked.
 pub trait TokenCounter: Send + Sync {
     /// How many tokens; 0 for an empty text.
@@ -9,6 +11,15 @@ pub trait TokenCounter: Send + Sync {
     fn of_model(&self, model: &str) -> Option<&dyn TokenCounter> {
         let _ = model;
         None
+    }
+}
+
+impl<T: TokenCounter + ?Sized> TokenCounter for Arc<T> {
+    fn count(&self, text: &str) -> usize {
+        (**self).count(text)
+    }
+    fn of_model(&self, model: &str) -> Option<&dyn TokenCounter> {
+        (**self).of_model(model)
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) const BYTES_A_TOKEN: usize = 4;
 
 /// How a request is marked.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CacheMarks {
     /// Tokens from which on a prefix is kept.
     pub minimum: usize,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// Who speaks. There will be no other: system messages are no part of the view.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -17,6 +17,7 @@ pub enum Role {
 
 /// A part of a message's content, by its position in the content list; 0 where the content is one string.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Part {
     /// Position in the content list.
     pub index: usize,
@@ -24,8 +25,16 @@ pub struct Part {
     pub text: String,
 }
 
+impl Part {
+    /// This text, at this position.
+    pub fn new(index: usize, text: impl Into<String>) -> Self {
+        Self { index, text: text.into() }
+    }
+}
+
 /// A tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// By which results name it; empty in formats without ids.
     pub id: String,
@@ -42,8 +51,8 @@ impl ToolCall {
     }
 }
 
-/// Where our text behind a message goes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+/// Where our text behind a message goes. There will be no other without a new major version: a wire that misses one leaves a text out.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub enum Spot {
     /// At the end of its content.
     #[default]
@@ -56,6 +65,7 @@ pub enum Spot {
 
 /// One message as all wires have it. One that holds results and content of the user's own is two of these, and a run of results is one.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Message {
     /// Position in the request.
     pub at: usize,
@@ -85,6 +95,14 @@ pub struct Message {
 }
 
 impl Message {
+    /// One without content yet.
+    pub fn new(at: usize, role: Role) -> Self {
+        Self { at, role, ..Self::default() }
+    }
+    /// One whose content is this string.
+    pub fn of_string(at: usize, role: Role, text: impl Into<String>) -> Self {
+        Self { is_string: true, texts: vec![Part::new(0, text)], ..Self::new(at, role) }
+    }
     /// All text of it, parts joined by line ends.
     pub fn text(&self) -> String {
         match &*self.texts {
@@ -95,7 +113,8 @@ impl Message {
 }
 
 /// A history that the provider holds, by the name that a request gives it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum HeldHistory {
     /// As it was then: a response's id, a cached content.
     Fixed(String),
@@ -115,6 +134,7 @@ impl HeldHistory {
 /// A conversation as it was read.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of a format or a request, and independent of the others")]
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Conversation {
     /// User messages, answers, runs of results, oldest first.
     pub messages: Vec<Message>,
@@ -147,6 +167,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// These messages, oldest first, in a format that asks for nothing else.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self { messages: messages.into_iter().collect(), ..Self::default() }
+    }
     /// A request that passes untouched.
     pub fn foreign() -> Self {
         Self { is_foreign: true, ..Self::default() }

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A text of ours that leaves its old place.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A text of ours that leaves its old place. There will be no other kind without a new major version: a wire that misses one sends it twice.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Removal {
     /// Of this part's text so many bytes are the caller's.
     Cut {
@@ -46,6 +46,7 @@ impl Removal {
 
 /// A text of ours that stands behind a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Append {
     /// The message.
     pub at: usize,
@@ -55,8 +56,16 @@ pub struct Append {
     pub text: Arc<str>,
 }
 
+impl Append {
+    /// This text, behind this message.
+    pub fn new(at: usize, spot: Spot, text: impl Into<Arc<str>>) -> Self {
+        Self { at, spot, text: text.into() }
+    }
+}
+
 /// Our system prompt, in front of the caller's own.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct SystemEdit {
     /// Our text; empty: none.
     pub text: Arc<str>,

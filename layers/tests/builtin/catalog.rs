@@ -3,9 +3,7 @@
 use super::stage::{Chat, skill, skills};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use tower_prompt_layers::skill::{
-    CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy, SkillActivation, SkillRegistry, SkillSource, Skills,
-};
+use tower_prompt_layers::skill::{CatalogFormat, CatalogMode, CatalogOptions, LoadSkillsBy, SkillRegistry, Skills};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{PromptStack, Settings, SkillCatalogLayer, Trust};
 
@@ -93,9 +91,8 @@ async fn no_field_breaks_out_and_what_no_one_sees_is_told_of_each() {
     let mut hostile = skill("hostile", &[], "");
     let summary = Arc::make_mut(&mut hostile.summary);
     (summary.name, summary.location) = (trick.into(), format!("/skills/{trick}/SKILL.md"));
-    let source = SkillSource { label: trick.into(), ..(*summary.source).clone() };
-    summary.source = Arc::new(source);
-    summary.activation = SkillActivation { keywords: vec![trick.into()], ..SkillActivation::default() }.into();
+    Arc::make_mut(&mut summary.source).label = trick.into();
+    summary.activation.keywords = vec![trick.into()];
     (summary.resources.scripts, summary.resources.references) = (vec![trick.into()], vec![trick.into()]);
     let mut options = CatalogOptions::default();
     (options.include_keywords, options.include_resources) = (true, true);

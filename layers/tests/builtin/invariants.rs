@@ -19,7 +19,7 @@ impl Changing {
 impl DocumentSource for Changing {
     fn read(&self) -> ReadingDocument {
         let read = match *self.0.lock().unwrap() {
-            Some(text) => Ok((!text.is_empty()).then(|| Document { path: "/w/INVARIANTS.md".into(), ..Document::new(text) })),
+            Some(text) => Ok((!text.is_empty()).then(|| Document::new(text).path("/w/INVARIANTS.md"))),
             None => Err(Diagnostic::warning("unreadable", "could not be read")),
         };
         Box::pin(std::future::ready(read))

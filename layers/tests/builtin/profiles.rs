@@ -8,7 +8,7 @@ use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{Context, PromptStack, Report, Session, Settings, SystemPromptLayer, UserAuthorityLayer};
 
 fn says(mode: TextMode, text: &str) -> ModelProfile {
-    ModelProfile { system_prompt_mode: mode, system_prompt: Some(text.to_owned()), ..ModelProfile::default() }
+    ModelProfile::new(mode, text)
 }
 
 /// One profile of each table; `mode` is that of the one for the family.
@@ -118,10 +118,7 @@ async fn another_model_in_mid_conversation_changes_nothing_until_a_rebase() {
 
 #[tokio::test]
 async fn a_tools_description_changes_as_text_alone() {
-    let describes = |mode, text: &str| ModelProfile {
-        tool_description: [("ls".to_owned(), ToolDescription { mode, text: text.to_owned() })].into(),
-        ..ModelProfile::default()
-    };
+    let describes = |mode, text: &str| ModelProfile::default().describe_tool("ls", ToolDescription::new(mode, text));
     let mut all = ModelProfiles::none();
     all.default = describes(TextMode::Replace, "Shows a folder.");
     all.model.insert("m".into(), describes(TextMode::Append, "Hidden files too."));

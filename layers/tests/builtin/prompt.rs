@@ -80,7 +80,7 @@ async fn invariants_that_change_are_told_at_the_tail_and_a_fault_makes_nothing_g
 
 #[tokio::test]
 async fn invariants_keep_to_their_limit_and_may_stand_in_the_first_context() {
-    let document = Document { path: "/r/INVARIANTS.md".into(), text: "* line\n".repeat(100), diagnostics: Vec::new() };
+    let document = Document::new("* line\n".repeat(100)).path("/r/INVARIANTS.md");
     let layer = InvariantsLayer::full(document).limit(Limit::Chars(200));
     let settings = Settings::default().repository_text(RepositoryText::Context);
     let sent = Chat::new(PromptStack::new(OpenAiChat, settings).with(layer)).says("one").await;

@@ -1,7 +1,7 @@
 //! Skills as values, and a conversation with one stack.
 
 use serde_json::{Value, json};
-use tower_prompt_layers::skill::{Skill, SkillActivation, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
+use tower_prompt_layers::skill::{Skill, SkillId, SkillSource, SkillSourceKind, SkillSummary, Skills};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{Context, Manifest, PromptStack, Report, Session};
 
@@ -11,11 +11,11 @@ pub(crate) fn id(id: &str) -> SkillId {
 
 /// A skill with this description, these keywords and this body.
 pub(crate) fn skill(name: &str, keywords: &[&str], body: &str) -> Skill {
-    let source = SkillSource { kind: SkillSourceKind::User, label: "user:skills".into(), path: Some("/skills".into()) };
+    let source = SkillSource::new(SkillSourceKind::User, "user:skills").path("/skills");
     let mut summary = SkillSummary::new(id(name), format!("About {name}"), source);
     summary.location = format!("/skills/{name}/SKILL.md");
     let keywords = keywords.iter().map(|&keyword| keyword.to_owned()).collect();
-    summary.activation = SkillActivation { keywords, ..SkillActivation::default() }.into();
+    summary.activation.keywords = keywords;
     Skill::new(summary, body.to_owned())
 }
 

@@ -119,7 +119,9 @@ async fn a_host_that_keeps_the_head_of_a_compacted_history_says_so() {
 struct StrictResults;
 impl Wire<Value> for StrictResults {
     fn read(&self, request: &Value) -> Conversation {
-        Conversation { results_stand_alone: true, ..OpenAiChat.read(request) }
+        let mut conversation = OpenAiChat.read(request);
+        conversation.results_stand_alone = true;
+        conversation
     }
     fn write(&self, request: Value, edits: &Edits) -> Value {
         OpenAiChat.write(request, edits)

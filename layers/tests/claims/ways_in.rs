@@ -31,7 +31,7 @@ async fn it_boxes_and_buffers() {
     let boxed = tower::util::BoxCloneSyncService::new(service);
     let (mut buffered, worker) = tower::buffer::Buffer::pair(boxed, 4);
     tokio::spawn(worker);
-    let call = Call { request: body(&[user("hi")]), context: Context::default() };
+    let call = Call::new(body(&[user("hi")]), Context::default());
     let sent = buffered.ready().await.unwrap().call(call).await.unwrap();
     assert_eq!(texts(&sent), ["BASE", "hi"]);
 }

@@ -42,7 +42,7 @@ async fn open_hands_readiness_on() {
 }
 #[tokio::test]
 async fn open_call_hands_readiness_on() {
-    let call = || Call { request: hi(), context: Context::default() };
+    let call = || Call::new(hi(), Context::default());
     hands_readiness_on::<Ready, _>(OpenCallLayer::new(OpenAiChat, &Settings::default()), call).await;
 }
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn render_hands_readiness_on() {
 #[tokio::test]
 async fn a_stack_hands_readiness_on() {
     hands_readiness_on::<Value, _>(stack(&Session::new()).with(clock("1")), hi).await;
-    let call = || Call { request: hi(), context: Context::default() };
+    let call = || Call::new(hi(), Context::default());
     hands_readiness_on::<Value, _>(stack(&Session::new()).per_call(), call).await;
 }
 

@@ -1,7 +1,7 @@
 //! The manifest as a table with bars, like a disk-usage view.
 
 use crate::cli::terminal::{BOLD, CYAN, DIM, YELLOW, printable, within_columns};
-use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, RenderedTool, Tier};
+use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, RenderedTool};
 use unicode_width::UnicodeWidthStr;
 
 /// Columns of a bar.
@@ -25,7 +25,7 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     let mut placement = None;
     for (at, fragment) in fragments {
         if placement != Some(at) {
-            out.push_str(&format!("{DIM}{}{DIM:#}\n", heading(at)));
+            out.push_str(&format!("{DIM}{at}{DIM:#}\n"));
             placement = Some(at);
         }
         let RenderedFragment { tokens, bytes, .. } = fragment;
@@ -37,11 +37,11 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
         let room = width.saturating_sub(id_width + BAR + 52).max(20);
         out.push_str(&format!(
             "{id}  {:<7}  {tokens:>7}  {bytes:>7}  {share:>5}  {CYAN}{bar}{CYAN:#}  {limit}  {}\n",
-            tier(fragment.tier),
+            fragment.tier.as_str(),
             keep_end(&origin, room)
         ));
     }
-    let tiers: Vec<String> = manifest.tokens_by_tier().into_iter().map(|(of, tokens)| format!("{} {tokens}", tier(of))).collect();
+    let tiers: Vec<String> = manifest.tokens_by_tier().into_iter().map(|(of, tokens)| format!("{of} {tokens}")).collect();
     out.push_str(&format!("\n{BOLD}About {all} tokens{BOLD:#} in {} fragments: {}.\n", manifest.fragments().count(), tiers.join(", ")));
     if let Some(budget) = &manifest.budget {
         let told = format!("Budget: {} of {} tokens, {} without it", budget.after, budget.limit, budget.before);
@@ -87,22 +87,6 @@ fn tools(manifest: &Manifest, id_width: usize) -> String {
     out
 }
 
-fn heading(placement: Placement) -> String {
-    match placement {
-        Placement::System => "system prompt".to_owned(),
-        Placement::BehindMessage(at) => format!("behind message {}", at + 1),
-    }
-}
-
-fn tier(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Stable => "stable",
-        Tier::Session => "session",
-        Tier::Turn => "turn",
-        Tier::Step => "step",
-    }
-}
-
 /// What a limit did, in a fixed width.
 fn limit(fragment: &RenderedFragment) -> String {
     let text = match fragment.limit {
@@ -143,7 +127,7 @@ fn keep_end(text: &str, columns: usize) -> String {
 mod tests {
     use super::*;
     use crate::layers::wire::{Anthropic, ToolDefinition};
-    use crate::layers::{Context, Fragment, Prompt, PromptStack, Report, Settings, Turn};
+    use crate::layers::{Context, Fragment, Prompt, PromptStack, Report, Settings, Tier, Turn};
     use serde_json::json;
 
     fn table(prompt: impl Fn(&mut Prompt) + Send + Sync + 'static) -> String {

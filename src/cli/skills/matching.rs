@@ -131,6 +131,7 @@ fn footer(report: &Report) -> String {
         AutoActivate::On => {
             format!("skills.auto_activate is on: strong evidence activates, and from {threshold:.2} on a skill is suggested")
         }
+        other => format!("skills.auto_activate is {other:?}").to_lowercase(),
     };
     let would: Vec<String> = report
         .matches

@@ -55,7 +55,7 @@ fn here(edits: &Edits, at: usize, system: Option<&SystemEdit>) -> Edits {
     let mut here = Edits::default();
     here.system = system.cloned();
     here.tool_output.clone_from(&edits.tool_output);
-    here.appends = edits.appends_at(at).iter().map(|append| Append { at: 0, ..append.clone() }).collect();
+    here.appends = edits.appends_at(at).iter().map(|append| Append::new(0, append.spot, append.text.clone())).collect();
     here.removals = edits.removals_at(at).iter().map(moved_to_front).collect();
     here
 }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_a_type_cannot_say_is_sent_as_it_came_with_our_texts_behind_it() {
         let mut edits = Edits::default();
-        edits.appends = vec![Append { at: 1, spot: Spot::Content, text: "OURS".into() }];
+        edits.appends = vec![Append::new(1, Spot::Content, "OURS")];
         let sent = edited(["hi", "and?", "bye"].map(Stubborn::said).into(), &OpenAiChat, &edits);
         assert_eq!(sent, ["hi", "and?", "OURS", "bye"].map(Stubborn::said));
     }

@@ -1,6 +1,7 @@
 //! `[composition]`: profiles of configuration, and the order in which layers of configuration stand.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use std::str::FromStr;
 /// `[composition]`. It was applied while loading: to alter it in a loaded configuration changes no other value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Composition {
+pub struct CompositionConfig {
     /// The id of the profile that was applied, trimmed and lower-cased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_profile: Option<String>,
@@ -21,18 +22,20 @@ pub struct Composition {
 
 /// `[composition.profiles.ID]`.
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ConfigurationProfile {
     /// Profiles that are applied before this one, left to right, each once.
     #[serde(default)]
     pub extends: Vec<String>,
     /// What it sets: keys as in the file.
     #[serde(default)]
-    pub patch: toml::Table,
+    pub patch: Map<String, Value>,
 }
 
 /// One layer of configuration, written as in the file: `defaults`, `config`, `profile:active`, `profile:ID`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
 pub enum ConfigurationLayer {
     /// The built-in defaults.
     Defaults,

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// `[invariants]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Invariants {
+pub struct InvariantsConfig {
     /// `false` stops loading, reminders and selector in both modes.
     pub enabled: bool,
     /// All of them, or those that a selector chose.
@@ -17,7 +17,7 @@ pub struct Invariants {
     /// Whether the selector's summary of the task is sent too.
     pub include_task_summary: bool,
     /// `[invariants.selector]`.
-    pub selector: Selector,
+    pub selector: SelectorConfig,
 }
 
 /// `invariants.mode`.
@@ -34,7 +34,7 @@ pub enum InvariantsMode {
 /// `[invariants.selector]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Selector {
+pub struct SelectorConfig {
     /// Which model selects; `None`: the active one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_profile: Option<String>,
@@ -54,12 +54,12 @@ pub struct Selector {
     pub on_timeout: OnSelectorTimeout,
 }
 
-impl Selector {
-    /// [`Selector::initial_timeout_ms`] as a duration.
+impl SelectorConfig {
+    /// [`SelectorConfig::initial_timeout_ms`] as a duration.
     pub fn initial_timeout(&self) -> Option<Duration> {
         self.initial_timeout_ms.map(milliseconds)
     }
-    /// [`Selector::background_timeout_ms`] as a duration.
+    /// [`SelectorConfig::background_timeout_ms`] as a duration.
     pub fn background_timeout(&self) -> Option<Duration> {
         self.background_timeout_ms.map(milliseconds)
     }

@@ -1,8 +1,8 @@
 //! The configuration as types: what `bcode.toml` says once all sources are merged.
 //!
 //! Every struct's `Default` comes from the table of keys. A host takes [`Config::default`] and sets fields; what it sets is not looked at again
-//! by the loader. Limits are `NonZeroUsize`, and an `Option` of one where no limit is a choice. Serialized, each struct has the shape of its
-//! table in the file; deserialized, every key with a default must be there.
+//! by the loader. A table of the file is a struct that is named after it, with `Config` behind. Limits are `NonZeroUsize`, and an `Option` of one
+//! where no limit is a choice. Serialized, each struct has the shape of its table in the file; deserialized, every key with a default must be there.
 
 mod composition;
 mod invariants;
@@ -12,12 +12,15 @@ mod skills;
 mod system_prompt;
 
 pub(in crate::config) use composition::profile_id;
-pub use composition::{Composition, ConfigurationLayer, ConfigurationProfile, InvalidConfigurationLayer};
-pub use invariants::{Invariants, InvariantsMode, OnSelectorTimeout, Selector};
-pub use profile::{BundledProfiles, ModelProfile, PromptProfiles, TextMode, ToolDescription};
-pub use proxy::Proxy;
-pub use skills::{CodeSkills, CompatibleSystem, DisabledSkills, RoutingRule, SkillCatalog, SkillMatching, SkillSources, SkillTool, Skills};
-pub use system_prompt::{Sections, SystemPrompt, SystemPromptMode};
+pub use composition::{CompositionConfig, ConfigurationLayer, ConfigurationProfile, InvalidConfigurationLayer};
+pub use invariants::{InvariantsConfig, InvariantsMode, OnSelectorTimeout, SelectorConfig};
+pub use profile::{BundledProfilesConfig, PromptProfilesConfig};
+pub use proxy::ProxyConfig;
+pub use skills::{
+    CodeSkillsConfig, CompatibleSystem, DisabledSkillsConfig, RoutingRule, SkillCatalogConfig, SkillMatchingConfig, SkillSourcesConfig,
+    SkillToolConfig, SkillsConfig,
+};
+pub use system_prompt::{SectionsConfig, SystemPromptConfig, SystemPromptMode};
 
 use super::keys::DEFAULTS;
 use crate::layers::{RepositoryText, TextPlacement};
@@ -39,23 +42,23 @@ use std::sync::LazyLock;
 #[non_exhaustive]
 pub struct Config {
     /// `[skills]`: finding, showing and activating skills.
-    pub skills: Skills,
+    pub skills: SkillsConfig,
     /// `[system_prompt]`: the base prompt and the sections.
-    pub system_prompt: SystemPrompt,
+    pub system_prompt: SystemPromptConfig,
     /// `[context]`: where texts stand.
-    pub context: Context,
+    pub context: ContextConfig,
     /// `[budget]`: targets in tokens.
-    pub budget: Budget,
+    pub budget: BudgetConfig,
     /// `[invariants]`: the repository's invariants.
-    pub invariants: Invariants,
+    pub invariants: InvariantsConfig,
     /// `[model]`: what of it belongs to prompt assembly.
-    pub model: Model,
+    pub model: ModelConfig,
     /// `[prompt_profile]`: text for single providers and models.
-    pub prompt_profile: PromptProfiles,
+    pub prompt_profile: PromptProfilesConfig,
     /// `[composition]`: profiles of configuration, as they were applied.
-    pub composition: Composition,
+    pub composition: CompositionConfig,
     /// `[proxy]`: the proxy before an API.
-    pub proxy: Proxy,
+    pub proxy: ProxyConfig,
 }
 
 static BUILT_IN: LazyLock<Config> = LazyLock::new(|| {
@@ -81,31 +84,31 @@ macro_rules! default_from_the_table {
 }
 
 default_from_the_table! {
-    Skills => skills;
-    SkillSources => skills.sources;
-    DisabledSkills => skills.disabled;
-    SkillCatalog => skills.prompt;
-    SkillMatching => skills.matching;
-    SkillTool => skills.tool;
-    CodeSkills => skills.code;
-    SystemPrompt => system_prompt;
-    Sections => system_prompt.sections;
-    Context => context;
-    Budget => budget;
-    Invariants => invariants;
-    Selector => invariants.selector;
-    Model => model;
-    ToolOutput => model.tool_output;
-    PromptProfiles => prompt_profile;
-    BundledProfiles => prompt_profile.bundled;
-    Composition => composition;
-    Proxy => proxy;
+    SkillsConfig => skills;
+    SkillSourcesConfig => skills.sources;
+    DisabledSkillsConfig => skills.disabled;
+    SkillCatalogConfig => skills.prompt;
+    SkillMatchingConfig => skills.matching;
+    SkillToolConfig => skills.tool;
+    CodeSkillsConfig => skills.code;
+    SystemPromptConfig => system_prompt;
+    SectionsConfig => system_prompt.sections;
+    ContextConfig => context;
+    BudgetConfig => budget;
+    InvariantsConfig => invariants;
+    SelectorConfig => invariants.selector;
+    ModelConfig => model;
+    ToolOutputConfig => model.tool_output;
+    PromptProfilesConfig => prompt_profile;
+    BundledProfilesConfig => prompt_profile.bundled;
+    CompositionConfig => composition;
+    ProxyConfig => proxy;
 }
 
 /// `[context]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Context {
+pub struct ContextConfig {
     /// Where text of later rounds stands, and how long it is kept.
     pub placement: TextPlacement,
     /// Where the repository's own text stands at a session's start.
@@ -119,7 +122,7 @@ pub struct Context {
 /// `[budget]`: targets, not limits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Budget {
+pub struct BudgetConfig {
     /// Tokens of all that is added at the start; `None`: no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_prompt_tokens: Option<NonZeroUsize>,
@@ -131,15 +134,15 @@ pub struct Budget {
 /// `[model]`, which other programs fill too: only what stands here is read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Model {
+pub struct ModelConfig {
     /// `[model.tool_output]`.
-    pub tool_output: ToolOutput,
+    pub tool_output: ToolOutputConfig,
 }
 
 /// `[model.tool_output]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ToolOutput {
+pub struct ToolOutputConfig {
     /// Characters of a past tool call that has to be written as text.
     pub fallback_argument_chars: NonZeroUsize,
     /// Characters of a tool result on the wire; `None`: it passes whole.
@@ -161,6 +164,6 @@ mod tests {
             toml::Value::Table(DEFAULTS.clone()),
             "nothing but the table's defaults is in it"
         );
-        assert_eq!(Skills::default(), config.skills);
+        assert_eq!(SkillsConfig::default(), config.skills);
     }
 }

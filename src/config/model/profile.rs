@@ -1,15 +1,13 @@
 //! `[prompt_profile]`: text for single providers and models, by exact ids that the host gives.
 
-use crate::layers::profile::ModelProfiles;
-pub use crate::layers::profile::{ModelProfile, ToolDescription};
-pub use crate::layers::text::TextMode;
+use crate::layers::profile::{ModelProfile, ModelProfiles};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// `[prompt_profile]`. Applied in the order of the fields: `default`, `provider`, `family`, `catalog_entry`, `model`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct PromptProfiles {
+pub struct PromptProfilesConfig {
     /// For every model.
     pub default: ModelProfile,
     /// By provider.
@@ -25,11 +23,11 @@ pub struct PromptProfiles {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model: BTreeMap<String, ModelProfile>,
     /// `[prompt_profile.bundled]`.
-    pub bundled: BundledProfiles,
+    pub bundled: BundledProfilesConfig,
 }
 
-impl From<&PromptProfiles> for ModelProfiles {
-    fn from(configured: &PromptProfiles) -> Self {
+impl From<&PromptProfilesConfig> for ModelProfiles {
+    fn from(configured: &PromptProfilesConfig) -> Self {
         let mut profiles = Self::default();
         profiles.bundled_off = configured.bundled.disabled.iter().cloned().collect();
         profiles.default = configured.default.clone();
@@ -44,7 +42,7 @@ impl From<&PromptProfiles> for ModelProfiles {
 /// `[prompt_profile.bundled]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct BundledProfiles {
+pub struct BundledProfilesConfig {
     /// Ids of bundled profiles that add nothing.
     pub disabled: Vec<String>,
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 /// `[proxy]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Proxy {
+pub struct ProxyConfig {
     /// `HOST:PORT`; a name is resolved when it is bound.
     pub listen: String,
     /// The API's URL; `None`: it has to be given otherwise.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "one switch a root, as in the file")]
 #[non_exhaustive]
-pub struct Skills {
+pub struct SkillsConfig {
     /// `false`: no discovery and no catalog.
     pub enabled: bool,
     /// What a match with the user's words brings about.
@@ -40,20 +40,20 @@ pub struct Skills {
     /// Whether symbolic links are followed while skills are looked for.
     pub follow_symlinks: bool,
     /// `[skills.sources]`.
-    pub sources: SkillSources,
+    pub sources: SkillSourcesConfig,
     /// `[skills.disabled]`.
-    pub disabled: DisabledSkills,
+    pub disabled: DisabledSkillsConfig,
     /// `[skills.overrides]`: how single skills are shown; one that is not named is `auto`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<SkillId, SkillVisibility>,
     /// `[skills.prompt]`: the catalog.
-    pub prompt: SkillCatalog,
+    pub prompt: SkillCatalogConfig,
     /// `[skills.matching]`.
-    pub matching: SkillMatching,
+    pub matching: SkillMatchingConfig,
     /// `[skills.tool]`.
-    pub tool: SkillTool,
+    pub tool: SkillToolConfig,
     /// `[skills.code]`.
-    pub code: CodeSkills,
+    pub code: CodeSkillsConfig,
     /// Whether host text `/skill ID ARGS` is handled by the stack.
     pub commands: bool,
 }
@@ -74,7 +74,7 @@ pub enum CompatibleSystem {
 /// `[skills.sources]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SkillSources {
+pub struct SkillSourcesConfig {
     /// Further folders of skills, absolute: what a file wrote was resolved against its own folder.
     pub paths: Vec<PathBuf>,
 }
@@ -82,7 +82,7 @@ pub struct SkillSources {
 /// `[skills.disabled]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct DisabledSkills {
+pub struct DisabledSkillsConfig {
     /// Listed, and invocable by no one.
     pub ids: Vec<SkillId>,
 }
@@ -91,7 +91,7 @@ pub struct DisabledSkills {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "one switch a field, as in the file")]
 #[non_exhaustive]
-pub struct SkillCatalog {
+pub struct SkillCatalogConfig {
     /// What it says of a skill.
     pub catalog: CatalogMode,
     /// Bytes of the whole catalog; `None`: no limit.
@@ -115,7 +115,7 @@ pub struct SkillCatalog {
 /// `[skills.matching]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SkillMatching {
+pub struct SkillMatchingConfig {
     /// Skills suggested in one turn, at most.
     pub max_suggestions: NonZeroUsize,
     /// Regular expressions that activate or suggest a skill, as written: they are compiled, and faulty ones reported, by matching.
@@ -126,7 +126,7 @@ pub struct SkillMatching {
 /// `[skills.tool]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SkillTool {
+pub struct SkillToolConfig {
     /// The tool's name.
     pub name: String,
     /// Whether its definition has names and descriptions, frozen with the session.
@@ -136,7 +136,7 @@ pub struct SkillTool {
 /// `[skills.code]`: skills that are programs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct CodeSkills {
+pub struct CodeSkillsConfig {
     /// Names that may run; empty: all.
     pub allow: Vec<String>,
     /// Names that may not run; wins over `allow`.
@@ -149,6 +149,7 @@ pub struct CodeSkills {
 
 /// One rule of `skills.code.routing`.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RoutingRule {
     /// What the user wants.
     pub intent: String,

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 /// `[system_prompt]`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SystemPrompt {
+pub struct SystemPromptConfig {
     /// Whether `text` stands in the place of the base prompt.
     pub mode: SystemPromptMode,
     /// The base prompt in mode `replace`; unused otherwise.
@@ -22,7 +22,7 @@ pub struct SystemPrompt {
     /// Text of the section `agent_suffix`; empty: none.
     pub agent_suffix: String,
     /// `[system_prompt.sections]`.
-    pub sections: Sections,
+    pub sections: SectionsConfig,
 }
 
 /// `system_prompt.mode`.
@@ -40,7 +40,7 @@ pub enum SystemPromptMode {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "one switch a section, as in the file")]
 #[non_exhaustive]
-pub struct Sections {
+pub struct SectionsConfig {
     /// Local time and zone.
     pub current_datetime: bool,
     /// Operating system, architecture and shell.
@@ -65,7 +65,7 @@ pub struct Sections {
     pub repository_context: bool,
     /// Working directory, branch and `git status`.
     pub dynamic_repository_context: bool,
-    /// [`SystemPrompt::agent_suffix`], or the host's text.
+    /// [`SystemPromptConfig::agent_suffix`], or the host's text.
     pub agent_suffix: bool,
     /// The policy on the user's authority.
     pub user_authority: bool,

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use std::time::SystemTime;
 
 /// Who said something, whatever a format calls him.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Speaker {
     /// The user.
     User,
@@ -18,18 +19,26 @@ pub enum Speaker {
 
 /// A message as it was given, in no format of an API: for a caller that keeps no history of its own. See [`SessionLog::add_messages`](super::SessionLog).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Message {
+#[non_exhaustive]
+pub struct LoggedMessage {
     /// Whose.
     pub role: Speaker,
     /// All of it.
     pub text: String,
 }
 
+impl LoggedMessage {
+    /// This, by him.
+    pub fn new(role: Speaker, text: impl Into<String>) -> Self {
+        Self { role, text: text.into() }
+    }
+}
+
 /// What a line holds.
 #[derive(Debug)]
 pub(super) enum Content {
     Event(Box<SessionEvent>),
-    Message(Message),
+    Message(LoggedMessage),
 }
 
 /// What every line that is written here begins with.
@@ -45,14 +54,14 @@ struct Line<'a, T: Serialize> {
 
 #[derive(Serialize)]
 struct Said<'a> {
-    message: &'a Message,
+    message: &'a LoggedMessage,
 }
 
 pub(super) fn of_event(seq: u64, time: &str, event: &SessionEvent) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Line { seq, time, content: event })
 }
 
-pub(super) fn of_message(seq: u64, time: &str, message: &Message) -> serde_json::Result<Vec<u8>> {
+pub(super) fn of_message(seq: u64, time: &str, message: &LoggedMessage) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Line { seq, time, content: &Said { message } })
 }
 
@@ -83,7 +92,7 @@ pub(super) fn read(line: &[u8]) -> Result<(u64, Content), NoLine> {
     object.remove("time");
     let not_understood = |error| NoLine::Other(format!("not understood, and perhaps of a later version: {error}"));
     let content = match object.get("message") {
-        Some(message) if !object.contains_key("event") => Content::Message(Message::deserialize(message).map_err(not_understood)?),
+        Some(message) if !object.contains_key("event") => Content::Message(LoggedMessage::deserialize(message).map_err(not_understood)?),
         _ => Content::Event(Box::new(SessionEvent::deserialize(Value::Object(object)).map_err(not_understood)?)),
     };
     Ok((seq, content))

@@ -12,7 +12,7 @@ use crate::layers::{Appending, Diagnostic, JournalError, LoadingEvents, Session,
 use line::Content;
 #[cfg(any(feature = "store-sqlite", feature = "store-postgres"))]
 pub(super) use line::rfc3339;
-pub use line::{Message, Speaker};
+pub use line::{LoggedMessage, Speaker};
 use scan::{Bounds, End};
 use std::fmt;
 use std::fs::File;
@@ -53,7 +53,7 @@ pub struct OpenedLog {
     /// What its events make of it. It stores what comes in the log.
     pub session: Session,
     /// The messages that stand beside its events, in their order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<LoggedMessage>,
     /// What was found while it was read.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -62,7 +62,7 @@ pub struct OpenedLog {
 #[derive(Default)]
 struct Contents {
     events: Vec<SessionEvent>,
-    messages: Vec<Message>,
+    messages: Vec<LoggedMessage>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -96,7 +96,7 @@ impl SessionLog {
         Ok(OpenedLog { session: session.stored_in(self.clone()), messages, diagnostics })
     }
     /// Adds messages behind all that stands there, for a caller that keeps no history of its own. The session knows nothing of them.
-    pub async fn add_messages(&self, messages: Vec<Message>) -> Result<(), StoreError> {
+    pub async fn add_messages(&self, messages: Vec<LoggedMessage>) -> Result<(), StoreError> {
         self.off_the_executor(move |log| log.add(&Addition::Messages(&messages)).map(drop)).await
     }
 
@@ -202,7 +202,7 @@ enum Addition<'a> {
         expected: u64,
         events: &'a [SessionEvent],
     },
-    Messages(&'a [Message]),
+    Messages(&'a [LoggedMessage]),
 }
 
 impl Addition<'_> {

@@ -9,7 +9,7 @@ fn log(folder: &Path, bounds: Bounds) -> SessionLog {
 fn nothing_is_written_that_would_not_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(folder.path(), Bounds { file: 200, line: 100 });
-    let event = |name: &str| SessionEvent::SkillSuggested { id: crate::layers::skill::SkillId::new(name).unwrap() };
+    let event = |name: &str| serde_json::from_value::<SessionEvent>(serde_json::json!({"event": "skill_suggested", "id": name})).unwrap();
     let add = |expected, events: &[SessionEvent]| wait(log.append(expected, events.into()));
     let too_large =
         |added: Result<(), JournalError>| matches!(added, Err(JournalError::Failed(found)) if found.code == "session-too-large");
@@ -25,7 +25,7 @@ fn nothing_is_written_that_would_not_be_read() {
 #[test]
 fn what_stands_in_a_text_stays_in_its_line() {
     let text = "a\nb\u{2028}\r\0\u{7f}\u{fffd}";
-    let message = Message { role: Speaker::User, text: text.into() };
+    let message = LoggedMessage::new(Speaker::User, text);
     let line = line::of_message(3, "now", &message).unwrap();
     assert!(!line.contains(&b'\n'));
     let (seq, content) = line::read(&line).unwrap();
@@ -36,7 +36,7 @@ fn what_stands_in_a_text_stays_in_its_line() {
 fn messages_stand_beside_events_and_do_not_count_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(folder.path(), Bounds::default());
-    let said = |role, text: &str| Message { role, text: text.into() };
+    let said = LoggedMessage::new;
     let messages = [said(Speaker::User, "u1"), said(Speaker::Assistant, "a1"), said(Speaker::User, "u2")];
     wait(log.append(0, [SessionEvent::Compacted].into())).unwrap();
     wait(log.add_messages(messages[..1].to_vec())).unwrap();

@@ -3,7 +3,7 @@ use crate::layers::skill::SkillSourceKind;
 use crate::skills::front_matter::read;
 
 fn source() -> SkillSource {
-    SkillSource { kind: SkillSourceKind::User, label: "user".into(), path: None }
+    SkillSource::new(SkillSourceKind::User, "user")
 }
 
 /// The skill of a file in the folder `rust`.
@@ -98,12 +98,11 @@ fn activation_and_orcbot() {
          requiredPackages: [jq]\n  triggerPatterns: ['x+']\nmodel: m\nthinking_effort: high",
     );
     let summary = &skill.summary;
-    let activation = SkillActivation {
-        keywords: vec!["a".into()],
-        file_patterns: vec!["*.rs".into()],
-        trigger_patterns: vec!["(".into(), "x+".into()],
-        auto_activate: true,
-    };
+    let mut activation = SkillActivation::default();
+    activation.keywords = vec!["a".into()];
+    activation.file_patterns = vec!["*.rs".into()];
+    activation.trigger_patterns = vec!["(".into(), "x+".into()];
+    activation.auto_activate = true;
     assert_eq!(summary.activation, activation);
     assert_eq!((&summary.requirements.packages[..], &summary.requirements.settings[..]), (&["jq".to_owned()][..], &["KEY".to_owned()][..]));
     assert_eq!((summary.execution.model.as_deref(), summary.execution.thinking_effort.as_deref()), (Some("m"), Some("high")));

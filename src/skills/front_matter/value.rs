@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 /// A field's value. Scalars are texts as written: `1.10`, `yes` and `0x1F` stay what they look like.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub enum Value {
     /// Nothing, `~` or `null`.
     #[default]

@@ -161,7 +161,7 @@ fn of_bcode(document: &Document, name: &str, findings: &mut Findings) {
 
 /// A source that is never shown.
 fn nowhere() -> SkillSource {
-    SkillSource { kind: SkillSourceKind::User, label: String::new(), path: None }
+    SkillSource::new(SkillSourceKind::User, String::new())
 }
 
 /// What our reader puts right and others need not.

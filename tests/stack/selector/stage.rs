@@ -146,7 +146,7 @@ impl DocumentSource for Changing {
 }
 
 /// `[invariants]` as a configuration file says it.
-pub(super) fn options(lines: &str) -> config::Invariants {
+pub(super) fn options(lines: &str) -> config::InvariantsConfig {
     let place = Place::new();
     place.write("work/bcode.toml", format!("[invariants]\n{lines}\n"));
     place.assembly("").config().invariants.clone()

@@ -17,14 +17,14 @@ pub use hash::ContentHash;
 pub(crate) use prefix::Prefix;
 pub use prefix::{CallersMessage, CallersPart, CallersPlace, FirstChange, Foreseen};
 pub use rendered::{LimitKind, LimitOutcome, Placement, RenderedFragment, RenderedText};
-pub use report::{Report, Usage};
+pub use report::{Report, TokenUsage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 pub use tools::{RenderedTool, ToolLeftOut};
 
 /// What of a call is sent cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CutText {

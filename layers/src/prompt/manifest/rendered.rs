@@ -4,11 +4,13 @@ use super::ContentHash;
 use crate::prompt::fragment::{Source, Tier, Trust};
 use crate::text::Limit;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
 
 /// Where a text of ours stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Placement {
     /// In the system prompt.
     System,
@@ -16,8 +18,18 @@ pub enum Placement {
     BehindMessage(usize),
 }
 
+impl fmt::Display for Placement {
+    /// For a person, who counts messages from 1.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("system prompt"),
+            Self::BehindMessage(at) => write!(f, "behind message {}", at.saturating_add(1)),
+        }
+    }
+}
+
 /// Whose limit it is.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LimitKind {

@@ -9,11 +9,19 @@ use std::sync::{Arc, PoisonError};
 
 /// What the provider said of a response's tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Usage {
+#[non_exhaustive]
+pub struct TokenUsage {
     /// All tokens of the request.
     pub input_tokens: u64,
     /// Of these, served from the cache.
     pub cached_tokens: u64,
+}
+
+impl TokenUsage {
+    /// So many tokens of the request, of which so many were served from the cache.
+    pub fn new(input_tokens: u64, cached_tokens: u64) -> Self {
+        Self { input_tokens, cached_tokens }
+    }
 }
 
 /// Where a request's manifest is left. A cheap handle: filled before the inner call, so it survives errors, streams, buffers and boxes.
@@ -23,7 +31,7 @@ pub struct Report(Arc<Mutex<Reported>>);
 #[derive(Default)]
 struct Reported {
     manifest: Option<Manifest>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
     bookmark: Option<Bookmark>,
 }
 
@@ -33,11 +41,11 @@ impl Report {
         self.lock().manifest.clone()
     }
     /// What the provider said.
-    pub fn usage(&self) -> Option<Usage> {
+    pub fn usage(&self) -> Option<TokenUsage> {
         self.lock().usage
     }
     /// Keeps what the provider said beside what was foreseen.
-    pub fn record_usage(&self, usage: Usage) {
+    pub fn record_usage(&self, usage: TokenUsage) {
         self.lock().usage = Some(usage);
     }
     /// The response's id: a later request that names it as its history goes on where this one ended.

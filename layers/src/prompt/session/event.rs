@@ -28,6 +28,7 @@ pub enum SessionEvent {
     /// The next request renders the system prompt anew.
     Rebased,
     /// A skill's body was taken out of what had been sent.
+    #[non_exhaustive]
     Purged {
         /// Which.
         skill: SkillId,
@@ -37,11 +38,13 @@ pub enum SessionEvent {
     /// The provider holds a history under a name.
     HistoryNamed(NamedHistory),
     /// A skill was suggested to the model.
+    #[non_exhaustive]
     SkillSuggested {
         /// Which.
         id: SkillId,
     },
     /// A skill came into force.
+    #[non_exhaustive]
     SkillActivated {
         /// Which, by whom and with which arguments.
         #[serde(flatten)]
@@ -50,6 +53,7 @@ pub enum SessionEvent {
         everywhere: bool,
     },
     /// A skill was switched off.
+    #[non_exhaustive]
     SkillDeactivated {
         /// Which.
         id: SkillId,
@@ -58,6 +62,7 @@ pub enum SessionEvent {
         everywhere: bool,
     },
     /// A skill's body was said. The body itself is in no event of its own.
+    #[non_exhaustive]
     SkillContextLoaded {
         /// Which.
         id: SkillId,
@@ -71,21 +76,25 @@ pub enum SessionEvent {
         preview: String,
     },
     /// A skill that was to come into force could not.
+    #[non_exhaustive]
     SkillInvocationFailed {
         /// Which.
         id: SkillId,
     },
     /// The user took up a suggestion.
+    #[non_exhaustive]
     SuggestionAccepted {
         /// Of which skill.
         id: SkillId,
     },
     /// The user wants to hear no more of a suggestion.
+    #[non_exhaustive]
     SuggestionDismissed {
         /// Of which skill.
         id: SkillId,
     },
     /// Invariants were chosen for the task.
+    #[non_exhaustive]
     InvariantsSelected {
         /// Their numbers in the document.
         numbers: Vec<usize>,

@@ -60,6 +60,17 @@ pub enum JournalError {
     Failed(Diagnostic),
 }
 
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("another process stored events of this session"),
+            Self::Failed(diagnostic) => diagnostic.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for JournalError {}
+
 /// Storing under way. It does not block.
 pub type Appending = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send>>;
 /// Loading under way. It does not block.
@@ -72,6 +83,15 @@ pub trait SessionJournal: Send + Sync {
     fn append(&self, expected: u64, events: Arc<[SessionEvent]>) -> Appending;
     /// All events.
     fn load(&self) -> LoadingEvents;
+}
+
+impl<T: SessionJournal + ?Sized> SessionJournal for Arc<T> {
+    fn append(&self, expected: u64, events: Arc<[SessionEvent]>) -> Appending {
+        (**self).append(expected, events)
+    }
+    fn load(&self) -> LoadingEvents {
+        (**self).load()
+    }
 }
 
 /// What a session's events go to.

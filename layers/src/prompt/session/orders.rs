@@ -35,7 +35,7 @@ fn id() -> SkillId {
 
 /// Each turn has news, so that each place gets a text.
 fn stack() -> Arc<PromptStack<OpenAiChat>> {
-    let source = SkillSource { kind: SkillSourceKind::Bundled, label: "test".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::Bundled, "test");
     let skill = Skill::new(SkillSummary::new(id(), "Rust.", source), "The body of rust.".to_owned());
     let turns = AtomicUsize::new(0);
     let news = move |_: &Turn, prompt: &mut Prompt| {

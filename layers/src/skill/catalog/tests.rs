@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 fn skill(id: &str, description: &str) -> Skill {
-    let source = SkillSource { kind: SkillSourceKind::User, label: "user-config:skills".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::User, "user-config:skills");
     let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), description, source);
     summary.location = format!("/home/me/R&D skills/{id}/SKILL.md");
     Skill::new(summary, String::new())

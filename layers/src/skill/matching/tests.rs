@@ -5,7 +5,7 @@ use crate::skill::{SkillActivation, SkillSource, SkillSourceKind, SkillSummary};
 use std::sync::Arc;
 
 fn skill(id: &str, keywords: &[&str], patterns: &[&str]) -> Skill {
-    let source = SkillSource { kind: SkillSourceKind::Bundled, label: "test".into(), path: None };
+    let source = SkillSource::new(SkillSourceKind::Bundled, "test");
     let mut summary = SkillSummary::new(SkillId::new(id).unwrap(), "", source);
     let own = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     summary.activation = SkillActivation { keywords: own(keywords), trigger_patterns: own(patterns), ..SkillActivation::default() }.into();

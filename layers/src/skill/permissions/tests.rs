@@ -1,15 +1,15 @@
 use super::*;
-use Suggestion::{Allow, Ask, Deny, Warn};
+use PermissionSuggestion::{Allow, Ask, Deny, Warn};
 use proptest::prelude::*;
 
 fn hints(tools: &[&str], categories: &[&str]) -> SkillPermissionHints {
     let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
     SkillPermissionHints { tools: owned(tools), categories: owned(categories) }
 }
-fn tool(hints: &SkillPermissionHints, name: &str, input: &str) -> Suggestion {
+fn tool(hints: &SkillPermissionHints, name: &str, input: &str) -> PermissionSuggestion {
     HintEvaluator::default().advise(hints, SkillAction::Tool { name, input }).suggestion
 }
-fn of_category(hints: &SkillPermissionHints, category: &str) -> Suggestion {
+fn of_category(hints: &SkillPermissionHints, category: &str) -> PermissionSuggestion {
     HintEvaluator::default().advise(hints, SkillAction::Category(category)).suggestion
 }
 

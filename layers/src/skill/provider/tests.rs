@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tower::service_fn;
 
 fn source() -> Arc<SkillSource> {
-    Arc::new(SkillSource { kind: SkillSourceKind::Plugin, label: "plugin:test".into(), path: None })
+    Arc::new(SkillSource::new(SkillSourceKind::Plugin, "plugin:test"))
 }
 fn id(id: &str) -> SkillId {
     SkillId::new(id).unwrap()

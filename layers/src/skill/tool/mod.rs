@@ -67,6 +67,7 @@ impl SkillToolOptions {
 
 /// A call of the skill tool.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SkillToolCall {
     /// As the response has them: an object, or a text that should hold one.
     pub arguments: Value,

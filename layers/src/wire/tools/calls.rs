@@ -20,6 +20,7 @@ pub struct ResponseCall {
 
 /// The result of a call.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct ToolAnswer {
     /// What the model reads.
     pub text: String,
@@ -27,14 +28,26 @@ pub struct ToolAnswer {
     pub is_error: bool,
 }
 
+impl ToolAnswer {
+    /// The model reads this.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: false }
+    }
+    /// The call came to nothing, for this reason.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true }
+    }
+}
+
 impl From<String> for ToolAnswer {
     fn from(text: String) -> Self {
-        Self { text, is_error: false }
+        Self::new(text)
     }
 }
 
 /// Not each call has its answer: a provider would refuse the request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct UnansweredCalls {
     /// How many calls there are.
     pub calls: usize,

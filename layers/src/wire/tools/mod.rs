@@ -31,6 +31,7 @@ use serde_json::{Map, Value, json};
 /// assert_eq!(tool.written(Format::OllamaGenerate), None);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolDefinition {
     /// By which the model calls it: letters, digits, `_` and `-`, as all providers take them.
     pub name: String,
