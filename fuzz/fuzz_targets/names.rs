@@ -1,4 +1,4 @@
-//! The small readers: ids, URLs, sources, usages, commands, a time zone. What one takes is written as it reads it, and keeps what its documentation says;
+//! The small readers: ids, URLs, sources, usages, commands, a time zone and its file. What one takes is written as it reads it, and keeps what its documentation says;
 //! what it refuses has a reason.
 //!
 //! The first byte says which of them reads the rest.
@@ -100,6 +100,17 @@ fn variables(text: &str) {
     if zone.trim_start_matches(':').starts_with(['/', '.']) || text.contains('\0') {
         return;
     }
+    told(zone, rest);
+}
+
+/// A compiled zone of any bytes.
+fn zone_file(bytes: &[u8]) {
+    let file = std::env::temp_dir().join(format!("tower-prompt-fuzz-{}", std::process::id()));
+    std::fs::write(&file, bytes).expect("a file for a while");
+    told(&file.to_string_lossy(), "C");
+}
+
+fn told(zone: &str, rest: &str) {
     let clock = || UNIX_EPOCH + Duration::from_secs(1_782_909_015);
     let environment = Environment::new("/").variable("TZ", zone).variable("LANG", rest).variable("LANGUAGE", zone).variable("SHELL", rest);
     let environment = environment.clock(clock);
@@ -121,8 +132,11 @@ fn variables(text: &str) {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
+    if first % 11 == 10 {
+        return zone_file(rest);
+    }
     let Ok(text) = str::from_utf8(rest) else { return };
-    match first % 10 {
+    match first % 11 {
         0 => skill_id(text),
         1 => drop(round_trips::<SessionId>(text)),
         2 => upstream(text),

@@ -1,7 +1,7 @@
 //! What programs print: git of a status and of a worktree, a compiler of its version. Any bytes become texts that keep their limits and their blocks, on
 //! as many lines as they may have, or a diagnostic.
 //!
-//! An input is a byte, the most characters of a status, then what `git status` prints, and behind lines `===` what `git rev-parse` and `rustc` print.
+//! An input is a byte, which says how many characters of a status are shown and whether `.git` is a file that holds the second text too; then what `git status` prints, and behind lines `===` what `git rev-parse` and `rustc` print.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -45,6 +45,8 @@ fn made() -> Place {
     }
     let place = Place::new();
     place.write("work/.git/HEAD", "ref: refs/heads/main\n");
+    place.write("work/.git/worktrees/x/commondir", "../..\n");
+    place.write("linked/.git", "");
     let at = place.shown("");
     let git = format!("#!/bin/sh\ncase \"$*\" in *rev-parse*) exec /bin/cat {at}1 ;; *) exec /bin/cat {at}0 ;; esac\n");
     for (name, script) in [("git", git), ("rustc", format!("#!/bin/sh\nexec /bin/cat {at}2\n"))] {
@@ -81,10 +83,12 @@ fn run(place: &Place, max: usize, bytes: &[u8]) {
     for (n, printed) in split(bytes).iter().enumerate() {
         place.write(&n.to_string(), printed);
     }
+    let folder = if max % 2 == 1 { "linked" } else { "work" };
+    place.write("linked/.git", split(bytes)[1]);
     let max = (max * 4).max(1);
     let config = format!("system_prompt.git_status_max_chars = {max}\nsystem_prompt.sections.toolchain_context = true\n");
     let environment = place.environment(&config).variable("PATH", place.shown("bin"));
-    let assembly = Assembly::load(&environment, &Workspace::at(place.at("work"))).expect("the configuration is right");
+    let assembly = Assembly::load(&environment, &Workspace::at(place.at(folder))).expect("the configuration is right");
     let format = Format::ALL[bytes.len() % Format::ALL.len()];
     let mut talk = Conversation::new(&assembly, format);
     let begun = Instant::now();
