@@ -63,9 +63,9 @@ impl Choices {
             match self.below(PIECES.len() + 4) {
                 0 => text.push_str(&self.raw()),
                 1 => text.push_str(&"long".repeat(self.below(256))),
-                2 => {
-                    text.extend(char::from_u32(u32::from_le_bytes([self.below(256) as u8, self.below(256) as u8, self.below(17) as u8, 0])))
-                }
+                2 => text.extend(char::from_u32(
+                    u32::from_le_bytes([self.below(256) as u8, self.below(256) as u8, self.below(17) as u8, 0]).max(1),
+                )),
                 3 => text.push_str(&format!("<{}>", self.pick(tower_prompt::layers::text::escape::BLOCKS))),
                 n => text.push_str(PIECES[n - 4]),
             }
@@ -75,7 +75,8 @@ impl Choices {
     fn raw(&mut self) -> String {
         let count = self.below(24);
         let bytes: Vec<u8> = (0..count).map(|_| self.below(256) as u8).collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        // A file with a NUL in it is no text, and is refused as such.
+        String::from_utf8_lossy(&bytes).replace('\0', "")
     }
     fn prose(&mut self) -> String {
         let lines = 1 + self.below(5);
