@@ -9,10 +9,14 @@ mod promises {
     mod conversation;
     mod hot_path_does_no_io;
     mod limits_hold;
+    mod measured;
     mod no_broken_file_stops_anything;
     mod nothing_breaks_out;
     mod nothing_silent;
+    mod random;
     mod same_input_same_bytes;
+    mod seen;
+    mod steps;
     mod the_host_decides;
     mod untrusted_stays_untrusted;
     mod world;

@@ -73,6 +73,12 @@ impl Sent {
     pub(super) fn of(&self, id: &str) -> Vec<&str> {
         self.fragments().filter(|(fragment, _)| fragment.id.starts_with(id)).map(|(_, text)| text).collect()
     }
+    /// Of these, those that it says for the first time.
+    pub(super) fn new_of(&self, id: &str) -> Vec<&str> {
+        let texts = self.manifest.texts.iter().filter(|text| text.is_new);
+        let fragments = texts.flat_map(|text| text.fragments.iter().map(move |fragment| (fragment, text.fragment(fragment))));
+        fragments.filter(|(fragment, _)| fragment.id.starts_with(id)).map(|(_, text)| text).collect()
+    }
     pub(super) fn ids(&self) -> Vec<&str> {
         self.fragments().map(|(fragment, _)| &*fragment.id).collect()
     }

@@ -3,7 +3,7 @@
 
 use super::bodies::CONVERSATIONS;
 use super::conversation::{Conversation, id};
-use super::world::any_world;
+use super::random::any_world;
 use crate::place::Place;
 use proptest::prelude::*;
 use std::fs;

@@ -3,28 +3,15 @@
 
 use super::bodies::{all_text, results};
 use super::conversation::{Conversation, Sent, id};
-use super::world::{World, any_world, bad_text};
+use super::measured::{Limits, is_a_block, is_a_catalog, sizes_hold};
+use super::random::{any_world, bad_text};
+use super::world::World;
 use crate::place::Place;
 use proptest::prelude::*;
-use quick_xml::events::Event;
 use tower_prompt::Assembly;
-use tower_prompt::layers::text::{EstimatedTokens, Limit, TokenCounter, escape};
+use tower_prompt::layers::text::{Limit, escape};
 use tower_prompt::layers::wire::Format;
 use tower_prompt::layers::{Fragment, Prompt, Tier, Turn};
-
-/// Numbers of the configuration; none: no limit.
-#[derive(Clone, Debug)]
-struct Limits {
-    catalog_bytes: Option<usize>,
-    description_chars: Option<usize>,
-    bodies_bytes: Option<usize>,
-    instructions_chars: Option<usize>,
-    invariants_chars: Option<usize>,
-    output_chars: Option<usize>,
-    lines: bool,
-    /// Of a layer of the host's own, which may be nothing.
-    own: Limit,
-}
 
 impl Limits {
     const NONE: Self = Self {
@@ -70,14 +57,6 @@ fn any_limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-fn size(text: &str, limit: Limit) -> usize {
-    match limit {
-        Limit::Chars(_) => text.chars().count(),
-        Limit::Tokens(_) => EstimatedTokens.count(text),
-        _ => text.len(),
-    }
-}
-
 /// The requests of one conversation: an opening with two skills in force, a tool's result, a third skill, another message.
 fn conversation(assembly: &Assembly, format: Format, limits: &Limits, own: &str, output: &str) -> Vec<Sent> {
     let (limit, own) = (limits.own, own.to_owned());
@@ -96,26 +75,12 @@ fn conversation(assembly: &Assembly, format: Format, limits: &Limits, own: &str,
     sent
 }
 
-fn is_within(sent: &Sent, limits: &Limits, world: &World) -> Result<(), TestCaseError> {
-    let within = |what: &str, size: usize, limit: Option<usize>| {
-        prop_assert!(limit.is_none_or(|limit| size <= limit), "{} of {} over {:?}", size, what, limit);
-        Ok(())
-    };
-    let bytes = |id: &str| sent.of(id).iter().map(|text| text.len()).sum::<usize>();
-    let chars = |id: &str| sent.of(id).iter().map(|text| text.chars().count()).sum::<usize>();
-    within("catalog", bytes("skill_catalog"), limits.catalog_bytes)?;
-    within("bodies", bytes("active_skill:"), limits.bodies_bytes)?;
-    within("instructions", chars("instructions:"), limits.instructions_chars)?;
-    within("invariants", chars("repository_invariants"), limits.invariants_chars)?;
-    within("own", sent.of("own").iter().map(|text| size(text, limits.own)).max().unwrap_or_default(), limits.own.amount())?;
-    for result in results(&sent.body) {
-        within("tool output", result.chars().count(), limits.output_chars)?;
-    }
+fn is_within(sent: &Sent, limits: &Limits, world: &World) -> Result<(), String> {
+    sizes_hold(sent, limits)?;
     for text in sent.of("skill_catalog") {
-        is_a_catalog(text, limits, world)?;
+        is_a_catalog(text, limits, world.skills.len())?;
     }
-    for (path, text) in ["work/AGENTS.md", "work/deep/AGENTS.md"].iter().zip(&world.instructions) {
-        let name = path.strip_prefix("work/").unwrap_or_default();
+    for (name, text) in ["AGENTS.md", "deep/AGENTS.md"].iter().zip(&world.instructions) {
         for block in sent.of(&format!("instructions:{name}")) {
             is_a_block(block, "instructions", text)?;
         }
@@ -123,59 +88,8 @@ fn is_within(sent: &Sent, limits: &Limits, world: &World) -> Result<(), TestCase
     for text in sent.of("repository_invariants") {
         is_a_block(text, "repository_invariants", &world.invariants)?;
     }
-    for text in sent.of("active_skill:") {
-        prop_assert!(text.starts_with("<skill id=\"") && text.ends_with("\n</skill>"), "{}", text);
-    }
-    Ok(())
-}
-
-/// Well-formed, each skill in it or counted, each description within its limit.
-fn is_a_catalog(text: &str, limits: &Limits, world: &World) -> Result<(), TestCaseError> {
-    if limits.lines {
-        return Ok(());
-    }
-    let list = text.find("<available_skills>").map(|at| &text[at..]);
-    let mut reader = quick_xml::Reader::from_str(list.expect("a catalog has its list"));
-    let (mut shown, mut omitted, mut chars, mut in_description) = (0, 0, 0, false);
-    loop {
-        match reader.read_event().map_err(|error| TestCaseError::fail(format!("{error}: {text}")))? {
-            Event::Start(tag) if tag.name().as_ref() == "skill" => shown += 1,
-            Event::Start(tag) | Event::Empty(tag) if tag.name().as_ref() == "omitted" => {
-                let count = tag.try_get_attribute("count").unwrap().expect("it is counted");
-                omitted = count.value.parse::<usize>().unwrap();
-            }
-            Event::Start(tag) if tag.name().as_ref() == "description" => (chars, in_description) = (0, true),
-            Event::End(tag) if tag.name().as_ref() == "description" => {
-                in_description = false;
-                prop_assert!(limits.description_chars.is_none_or(|max| chars <= max), "{} characters: {}", chars, text);
-            }
-            Event::Text(text) if in_description => chars += text.chars().count(),
-            Event::GeneralRef(_) if in_description => chars += 1,
-            Event::Eof => break,
-            _ => {}
-        }
-    }
-    prop_assert_eq!(shown + omitted, world.skills.len(), "{}", text);
-    Ok(())
-}
-
-/// A block with a beginning of this prose in it, which tears no escape.
-fn is_a_block(block: &str, tag: &str, prose: &str) -> Result<(), TestCaseError> {
-    let inner = block.strip_suffix(&format!("\n</{tag}>")).and_then(|block| block.strip_prefix(&format!("<{tag}")));
-    let Some((_, inner)) = inner.and_then(|inner| inner.split_once('\n')) else {
-        return Err(TestCaseError::fail(format!("no whole block of {tag}: {block}")));
-    };
-    let whole = escape::prose(prose, &[tag]);
-    let is_marker = |line: &str| line.starts_with('[') && line.contains(" bytes cut");
-    let kept = inner.rsplit_once('\n').filter(|(_, last)| is_marker(last)).map_or(inner, |(kept, _)| kept);
-    let kept = if is_marker(kept) { "" } else { kept };
-    prop_assert!(whole.starts_with(kept), "{:?} is no beginning of {:?}", kept, whole);
-    let before = kept.rfind('&').map(|at| &whole[at..]);
-    let reference = before
-        .and_then(|rest| rest.find(';').map(|end| &rest[..=end]))
-        .filter(|text| text.len() > 2 && text[1..text.len() - 1].chars().all(|c| c.is_ascii_alphanumeric() || c == '#'));
-    prop_assert!(reference.is_none_or(|reference| kept.contains(reference)), "torn: {:?}", kept);
-    Ok(())
+    let is_whole = |text: &&str| text.starts_with("<skill id=\"") && text.ends_with("\n</skill>");
+    sent.of("active_skill:").iter().find(|text| !is_whole(text)).map_or(Ok(()), |torn| Err((*torn).to_owned()))
 }
 
 proptest! {
@@ -190,7 +104,7 @@ proptest! {
         let assembly = place.assembly(&limits.toml());
         for format in Format::ALL {
             for sent in conversation(&assembly, format, &limits, &own, &output) {
-                is_within(&sent, &limits, &world)?;
+                is_within(&sent, &limits, &world).map_err(TestCaseError::fail)?;
                 for (fragment, _) in sent.fragments().filter(|(fragment, _)| fragment.limit.is_some_and(|limit| limit.before > limit.after)) {
                     prop_assert!(fragment.limit.is_some_and(|limit| limit.cut), "{:?}", fragment);
                 }

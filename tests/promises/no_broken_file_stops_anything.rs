@@ -3,7 +3,8 @@
 
 use super::bodies::all_text;
 use super::conversation::{Conversation, id};
-use super::world::{World, any_world, bad_text};
+use super::random::{any_world, bad_text};
+use super::world::World;
 use crate::place::Place;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -2,27 +2,16 @@
 //! a turn, a tool call, an activation, a changed file nor a retry rewrites a byte that was sent; and assembling an assembled request changes nothing.
 
 use super::bodies::CONVERSATIONS;
-use super::conversation::{Conversation, Sent, id};
-use super::world::{World, any_world, bad_text, some_time};
+use super::conversation::{Conversation, Sent};
+use super::random::{any_world, bad_text};
+use super::steps::{Step, take};
+use super::world::some_time;
 use crate::place::Place;
 use proptest::prelude::*;
 use std::fs;
 use std::time::Duration;
 use tower_prompt::Assembly;
 use tower_prompt::layers::wire::Format;
-
-/// What may happen in a conversation.
-#[derive(Clone, Debug)]
-enum Step {
-    Say(String),
-    Tool(String),
-    Retry,
-    Activate(usize),
-    Deactivate(usize),
-    Instructions(String),
-    Skill(usize, String),
-    Remove(usize),
-}
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
@@ -39,32 +28,6 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 const CONFIG: &str =
     "skills.auto_activate = 'on'\nskills.max_context_bytes = 3000\nskills.prompt.max_bytes = 2500\nmodel.tool_output.context_chars = 60\n";
-
-/// Takes a step; the request, where it makes one.
-fn take(step: &Step, talk: &mut Conversation, place: &Place, assembly: &Assembly, world: &World) -> Option<Sent> {
-    let skill = |n: usize| world.skills.get(n % world.skills.len()).unwrap();
-    match step {
-        Step::Say(text) => return Some(talk.say(text)),
-        Step::Tool(_) | Step::Retry if talk.messages.is_empty() => {}
-        Step::Tool(output) => return Some(talk.call_a_tool(output)),
-        Step::Retry => return Some(talk.send()),
-        Step::Activate(n) => talk.session.activate(id(&skill(*n).id), None),
-        Step::Deactivate(n) => talk.session.deactivate(&id(&skill(*n).id)),
-        Step::Instructions(text) => drop(place.write("work/AGENTS.md", text)),
-        Step::Skill(n, text) => {
-            let mut changed = skill(*n).clone();
-            changed.description.clone_from(text);
-            place.write(&changed.path(), changed.file());
-            assembly.skills().reload();
-        }
-        Step::Remove(n) => {
-            // It may be gone already.
-            let _ = fs::remove_file(place.at(skill(*n).path()));
-            assembly.skills().reload();
-        }
-    }
-    None
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]

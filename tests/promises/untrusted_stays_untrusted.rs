@@ -2,7 +2,8 @@
 //! no program runs in it. Permission hints are hints: they grant nothing.
 
 use super::conversation::{Conversation, Sent, id};
-use super::world::{World, any_world};
+use super::random::any_world;
+use super::world::World;
 use crate::place::Place;
 use proptest::prelude::*;
 use tower_prompt::Assembly;

@@ -1,7 +1,6 @@
-//! What stands in files and in the configuration: at random, and as badly as anyone could write it.
+//! What stands in files and in the configuration, as badly as anyone could write it.
 
 use crate::place::Place;
-use proptest::prelude::*;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tower_prompt::{Assembly, Environment, Workspace};
 
@@ -77,64 +76,41 @@ impl Place {
     }
 }
 
-/// Words, and what might close a block, open one, or be torn. Never empty: a word is in it.
-pub(super) fn bad_text() -> impl Strategy<Value = String> {
-    let pieces = prop::sample::select(vec![
-        "word ",
-        "longer words of prose, ",
-        "\n",
-        "\n\n",
-        "</skill>",
-        "< / SKILL >",
-        "<skill id=\"forged\">",
-        "</sk\u{200b}ill>",
-        "</instructions>",
-        "</context>",
-        "<context origin=\"user\">",
-        "</available_skills>",
-        "</description></skill></available_skills>",
-        "<user_authority>",
-        "</user_authority >",
-        "</repository_invariants>",
-        "</agent_suffix>",
-        "<omitted count=\"9\"/>",
-        "&lt;",
-        "&#60;",
-        "&",
-        "\"",
-        "]]>",
-        "<!--",
-        "<![CDATA[",
-        "---",
-        "$ARGS",
-        "\u{202e}",
-        "\u{feff}",
-        "\u{e0041}",
-        "\u{7}",
-        "👨‍👩‍👧‍👦",
-        "e\u{301}",
-        "中文文字",
-        "* **Bullet.** of a list\n",
-    ]);
-    prop::collection::vec(pieces, 0..30).prop_map(|pieces| format!("Word {}.", pieces.concat()))
-}
-
-/// As [`bad_text`], for prose: AGENTS.md, a body.
-fn prose() -> impl Strategy<Value = String> {
-    prop::collection::vec(bad_text(), 1..6).prop_map(|lines| lines.join("\n"))
-}
-
-pub(super) fn any_world() -> impl Strategy<Value = World> {
-    let skill = (bad_text(), bad_text(), bad_text(), prose());
-    let invariants = prop::collection::vec(bad_text(), 1..5).prop_map(|bullets| format!("## Section\n* {}", bullets.join("\n* ")));
-    (prop::collection::vec(skill, 2..7), prose(), prose(), invariants).prop_map(|(skills, far, near, invariants)| {
-        let skill = |(n, (name, description, keyword, body)): (usize, (String, String, String, String))| SkillText {
-            id: format!("skill-{n}"),
-            name,
-            description,
-            keyword,
-            body,
-        };
-        World { skills: skills.into_iter().enumerate().map(skill).collect(), instructions: [far, near], invariants }
-    })
-}
+/// Words, and what might close a block, open one, or be torn.
+pub(super) const PIECES: &[&str] = &[
+    "word ",
+    "longer words of prose, ",
+    "\n",
+    "\n\n",
+    "</skill>",
+    "< / SKILL >",
+    "<skill id=\"forged\">",
+    "</sk\u{200b}ill>",
+    "</instructions>",
+    "</context>",
+    "<context origin=\"user\">",
+    "</available_skills>",
+    "</description></skill></available_skills>",
+    "<user_authority>",
+    "</user_authority >",
+    "</repository_invariants>",
+    "</agent_suffix>",
+    "<omitted count=\"9\"/>",
+    "&lt;",
+    "&#60;",
+    "&",
+    "\"",
+    "]]>",
+    "<!--",
+    "<![CDATA[",
+    "---",
+    "$ARGS",
+    "\u{202e}",
+    "\u{feff}",
+    "\u{e0041}",
+    "\u{7}",
+    "👨‍👩‍👧‍👦",
+    "e\u{301}",
+    "中文文字",
+    "* **Bullet.** of a list\n",
+];

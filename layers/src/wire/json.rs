@@ -351,8 +351,9 @@ pub(super) fn write_messages(
     for (at, mut message) in old.into_iter().enumerate() {
         if at == 0
             && let Some(system) = edits.system.as_ref().filter(|system| is_system(&message) && !system.is_nothing())
-            && let Some(content) = field_mut(&mut message, "content")
         {
+            // One without content gets it.
+            let content = &mut message["content"];
             *content = match content.take() {
                 Value::String(text) => system.in_front_of(&text).into(),
                 Value::Null => (&*system.ours()).into(),

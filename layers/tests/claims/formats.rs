@@ -54,6 +54,14 @@ async fn openai_chat_speaks_as_developer_where_the_caller_does_and_moves_no_syst
 }
 
 #[tokio::test]
+async fn a_leading_system_message_without_content_gets_ours() {
+    let text = r#"{"messages": [{"role": "system"«, "content": "BASE"»}, {"role": "user", "content": "one«\n\nOURS»"}]}"#;
+    for format in [Format::OpenAiChat, Format::Ollama] {
+        holds(format, text).await;
+    }
+}
+
+#[tokio::test]
 async fn openai_responses_keeps_all_that_is_the_callers_in_its_order() {
     let text = r#"{"store": false, "model": "m", "instructions": "«BASE\n\n»HOST", "input": [
         {"type": "message", "role": "developer", "content": "be brief"},

@@ -12,6 +12,9 @@ pub(super) fn reason(raw: &Raw<'_>, whole: &str) -> String {
         Some(Odd::Continued) => return "a line at the left edge goes on with it; it was read as part of the text, indent it".into(),
         Some(Odd::Indented) | None => {}
     }
+    if let Some(c) = whole.chars().find(|c| is_no_character(*c)) {
+        return format!("U+{:04X} is no character of YAML; it was read as plain text, leave it out", u32::from(c));
+    }
     let what = match begins {
         '>' | '|' => match header(first) {
             Some("") => return format!("the lines below `{first}` are not indented alike; they were read as they stand"),
@@ -31,6 +34,11 @@ pub(super) fn reason(raw: &Raw<'_>, whole: &str) -> String {
         _ => "this is no YAML".into(),
     };
     format!("{what}; it was read as plain text, quote the whole of it")
+}
+
+/// YAML takes these nowhere but as escapes.
+fn is_no_character(c: char) -> bool {
+    matches!(c, '\u{fffe}' | '\u{ffff}') || c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')
 }
 
 /// The first character behind a `\` that YAML gives no meaning there.

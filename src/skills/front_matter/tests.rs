@@ -194,6 +194,8 @@ fn the_reason_of_a_repair_is_the_true_one() {
     for (file, reason) in [
         ("description: \"bad \\q esc\"", "`\\q` is no escape"),
         ("description: \"a \"b\" c\"", "stands within quotes"),
+        ("description: \"a\u{7f}b\"", "U+007F is no character of YAML"),
+        ("description: a \u{ffff}b", "U+FFFF is no character of YAML"),
         ("description: \"a\" b", "does not close at the end"),
         ("description: \"a\nname: b", "does not close at the end"),
         ("description: >\n    one\n  two", "are not indented alike"),

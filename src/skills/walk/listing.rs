@@ -1,7 +1,7 @@
 //! What a folder holds, as far as skills are concerned.
 
 use super::{Folder, is_pruned, shown};
-use crate::files::Stamp;
+use crate::files::{self, Stamp};
 use crate::layers::Diagnostic;
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 /// A linked worktree's `.git` file is shorter.
-const MAX_GIT_FILE_BYTES: u64 = 8 * 1024;
+const MAX_GIT_FILE_BYTES: usize = 8 * 1024;
 
 /// Folders beside a root's own instruction file that are looked into.
 const MAX_LOOKED_INTO: usize = 2_000;
@@ -94,9 +94,14 @@ impl Listing {
     pub(super) fn is_linked_worktree(&self, folder: &Folder) -> bool {
         let path = folder.path.join(".git");
         self.files.iter().any(|(name, kind)| &**name == ".git" && *kind == Kind::File)
-            && fs::metadata(&path).is_ok_and(|metadata| metadata.len() < MAX_GIT_FILE_BYTES)
-            && fs::read_to_string(&path).is_ok_and(|text| text.starts_with("gitdir:") && text.replace('\\', "/").contains("/worktrees/"))
+            && git_file(&path).is_some_and(|text| text.starts_with("gitdir:") && text.replace('\\', "/").contains("/worktrees/"))
     }
+}
+
+fn git_file(path: &Path) -> Option<String> {
+    let (file, _) = files::open_regular(path).ok()??;
+    let (bytes, is_cut) = files::read_bounded(&file, MAX_GIT_FILE_BYTES).ok()?;
+    String::from_utf8(bytes).ok().filter(|_| !is_cut)
 }
 
 pub(super) fn is_markdown(name: &OsStr) -> bool {

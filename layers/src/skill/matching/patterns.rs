@@ -8,8 +8,11 @@ use regex::{RegexBuilder, RegexSet, RegexSetBuilder};
 /// Compiled trigger patterns of all skills take at most so many bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// Why a text is no trigger pattern; `None` where it is one. It compiles, by itself within a quarter of the bytes that all patterns have together.
+/// Why a text is no trigger pattern; `None` where it is one. It is not blank, which nearly every text matches, and compiles, by itself within a quarter of the bytes that all patterns have together.
 pub fn trigger_pattern_fault(pattern: &str) -> Option<String> {
+    if pattern.trim().is_empty() {
+        return Some("it is empty".to_owned());
+    }
     let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN_BYTES / 4).build();
     // The last line says what is wrong; those before it draw it.
     built.err().map(|reason| {

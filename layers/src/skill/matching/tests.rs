@@ -121,10 +121,11 @@ fn file_patterns_are_bounded_too() {
 
 #[test]
 fn patterns_are_bounded_and_the_bad_ones_ignored() {
-    let matcher = Matcher::new(&[skill("a", &["", "x"], &["(", "(a{1000}){1000}", "panicked at"])]);
+    let matcher = Matcher::new(&[skill("a", &["", "x"], &["(", "(a{1000}){1000}", " ", "panicked at"])]);
     assert!(matcher.find("thread main PANICKED AT src").first().unwrap().is_strong);
     let codes: Vec<&str> = matcher.diagnostics().iter().map(|found| &*found.code).collect();
-    assert_eq!(codes, ["keyword-ignored", "keyword-ignored", "pattern-ignored", "pattern-ignored"]);
+    assert_eq!(codes, ["keyword-ignored", "keyword-ignored", "pattern-ignored", "pattern-ignored", "pattern-ignored"]);
+    assert!(matcher.find("any words at all").is_empty(), "what is blank stands in all texts");
 }
 
 #[test]
