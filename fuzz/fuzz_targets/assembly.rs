@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use tower_prompt::Assembly;
-use tower_prompt::config::{Config, KEYS, Key, Kind, Loader};
+use tower_prompt::config::{Config, KEYS, Key, KeyKind, Loader};
 use tower_prompt::layers::skill::{CatalogFormat, CatalogMode, SkillRegistry};
 use tower_prompt::layers::text::{EstimatedTokens, Limit, TokenCounter};
 use tower_prompt::layers::wire::Format;
@@ -107,25 +107,25 @@ impl Choices {
         }
     }
     /// In TOML, right or wrong.
-    fn value(&mut self, kind: &Kind) -> String {
+    fn value(&mut self, kind: &KeyKind) -> String {
         match kind {
-            Kind::Bool => self.pick(&["true", "false"]).to_owned(),
-            Kind::NonZero | Kind::OptionalNonZero => {
+            KeyKind::Bool => self.pick(&["true", "false"]).to_owned(),
+            KeyKind::NonZero | KeyKind::OptionalNonZero => {
                 let number = self.pick(&[0, 1, 2, 5, 20, 60, 150, 400, 1_000, 3_000, 100_000]);
                 (number + self.below(16)).to_string()
             }
-            Kind::OneOf(words) => format!("'{}'", self.pick(words)),
-            Kind::Array(of) => {
+            KeyKind::OneOf(words) => format!("'{}'", self.pick(words)),
+            KeyKind::Array(of) => {
                 let items: Vec<String> = (0..self.below(3)).map(|_| self.value(of)).collect();
                 format!("[{}]", items.join(", "))
             }
-            Kind::SkillId => format!("'skill-{}'", self.below(6)),
-            Kind::Pattern => self.pick(&["'word'", "'prose|omitted'", "'(a{9}){9}'", "'['"]).to_owned(),
-            Kind::ProfileId => "'base'".to_owned(),
-            Kind::Layer => self.pick(&["'defaults'", "'config'", "'profile:active'", "'profile:base'"]).to_owned(),
-            Kind::Path => self.pick(&["'skills'", "'more'", "'..'", "'~/x'"]).to_owned(),
-            Kind::RoutingRule => "{ intent = 'word' }".to_owned(),
-            Kind::Patch => "{ skills = { prompt = { max_bytes = 300 } } }".to_owned(),
+            KeyKind::SkillId => format!("'skill-{}'", self.below(6)),
+            KeyKind::Pattern => self.pick(&["'word'", "'prose|omitted'", "'(a{9}){9}'", "'['"]).to_owned(),
+            KeyKind::ProfileId => "'base'".to_owned(),
+            KeyKind::Layer => self.pick(&["'defaults'", "'config'", "'profile:active'", "'profile:base'"]).to_owned(),
+            KeyKind::Path => self.pick(&["'skills'", "'more'", "'..'", "'~/x'"]).to_owned(),
+            KeyKind::RoutingRule => "{ intent = 'word' }".to_owned(),
+            KeyKind::Patch => "{ skills = { prompt = { max_bytes = 300 } } }".to_owned(),
             _ => serde_json::to_string(&self.text()).expect("it is text").replace('\u{7f}', " "),
         }
     }

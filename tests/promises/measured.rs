@@ -22,9 +22,9 @@ pub(super) struct Limits {
 
 pub(super) fn size(text: &str, limit: Limit) -> usize {
     match limit {
-        Limit::Bytes(_) | Limit::None => text.len(),
         Limit::Chars(_) => text.chars().count(),
         Limit::Tokens(_) => EstimatedTokens.count(text),
+        _ => text.len(),
     }
 }
 
