@@ -98,13 +98,11 @@ fn full(document: Result<Option<Document>, Diagnostic>, limit: Limit, last: &Las
         Ok(Some(document)) if !document.text.trim().is_empty() => {
             // What is under the lock is replaced whole.
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            let fragment = match last.as_ref().filter(|(same, _)| *same == document) {
-                Some((_, fragment)) => fragment.clone().limit(limit),
-                None => {
-                    let fragment = fragment(REPOSITORY_INVARIANTS, &document.path, whole(REPOSITORY_INVARIANTS, &document), limit);
-                    last.insert((document.clone(), fragment)).1.clone()
-                }
-            };
+            let kept = last.as_ref().filter(|(same, _)| *same == document).map(|(_, fragment)| fragment.clone().limit(limit));
+            let fragment = kept.unwrap_or_else(|| {
+                let fragment = fragment(REPOSITORY_INVARIANTS, &document.path, whole(REPOSITORY_INVARIANTS, &document), limit);
+                last.insert((document.clone(), fragment)).1.clone()
+            });
             document.diagnostics.into_iter().map(Entry::from).chain([fragment.into()]).collect()
         }
         Ok(_) => vec![Entry::Gone(REPOSITORY_INVARIANTS.into())],

@@ -38,13 +38,11 @@ struct Kept<K>(Arc<Mutex<Option<(K, Fragment)>>>);
 impl<K> Kept<K> {
     fn or_make(&self, is_same: impl FnOnce(&K) -> bool, make: impl FnOnce() -> Option<(K, Fragment)>) -> Option<Fragment> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref().filter(|(key, _)| is_same(key)) {
-            Some((_, fragment)) => Some(fragment.clone()),
-            None => {
-                let made = make()?;
-                Some(kept.insert(made).1.clone())
-            }
+        if let Some((_, fragment)) = kept.as_ref().filter(|(key, _)| is_same(key)) {
+            return Some(fragment.clone());
         }
+        let made = make()?;
+        Some(kept.insert(made).1.clone())
     }
 }
 
