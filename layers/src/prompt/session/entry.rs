@@ -30,7 +30,7 @@ pub(super) struct Value {
 impl Value {
     /// The same, with one copy of its text.
     pub(super) fn with(self, state: &mut State) -> Self {
-        Self { text: state.intern_shared(&self.text), ..self }
+        Self { text: state.interned.shared(&self.text), ..self }
     }
     /// False where a budget left nothing of it.
     pub(super) fn was_said(&self) -> bool {
@@ -48,7 +48,7 @@ impl Value {
         is_one(&self.text, value) || *self.text == *value
     }
     pub(super) fn told(state: &mut State, value: &str, said: &str) -> Self {
-        Self { text: state.intern(value), base: state.base, said_bytes: said.len(), in_result: false }
+        Self { text: state.interned.text(value), base: state.base, said_bytes: said.len(), in_result: false }
     }
     /// Told by the result of a tool that holds it so.
     pub(super) fn in_result(state: &mut State, block: &str) -> Self {
@@ -64,7 +64,7 @@ impl Value {
     }
     /// As [`told`](Self::told), of a copy that others hold too.
     pub(super) fn told_with(state: &mut State, value: &Arc<str>, said: &str) -> Self {
-        Self { text: state.intern_shared(value), base: state.base, said_bytes: said.len(), in_result: false }
+        Self { text: state.interned.shared(value), base: state.base, said_bytes: said.len(), in_result: false }
     }
 }
 

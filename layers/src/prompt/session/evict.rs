@@ -34,7 +34,7 @@ impl State {
             let Some(goes) = leaf.or_else(|| oldest(&says_nothing)) else { break };
             self.happens(SessionEvent::PlacesForgotten(ForgottenPlaces { anchors: vec![goes] }));
         }
-        self.values.retain(|_, values| values.iter().any(|value| value.strong_count() > 0));
+        self.interned.forget_unheld();
     }
 
     /// What is remembered of messages and texts goes with the entry that it belongs to; children take over what stood between.

@@ -2,19 +2,26 @@
 
 mod alike;
 mod budgeted;
+mod effects;
 mod entry;
 mod event;
 mod evict;
+mod fitting;
 mod hashing;
+mod held;
+mod host;
 mod in_results;
+mod interned;
 mod journal;
 mod key;
 #[cfg(all(test, shuttle))]
 mod orders;
 mod places;
+mod rendering;
 mod said;
 mod settle;
 mod state;
+mod told;
 mod tools;
 
 use super::manifest::{CallersMessage, Manifest};

@@ -1,19 +1,18 @@
 //! What a request says for the first time: the system prompt, and the text behind its place.
 
 use super::Opened;
-use super::alike::Rendered;
 use super::entry::{NewEntry, System, Told, Value, Values};
 use super::event::SessionEvent;
-use super::places::{Anchor, BLOCK_END, BLOCK_START};
+use super::places::Anchor;
 use super::state::State;
-use super::tools::proposed;
+use super::tools::tool_output;
 use crate::prompt::budget::Shed;
-use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Source, Tier, Trust};
-use crate::prompt::manifest::{BudgetOutcome, ContentHash, Event, LimitKind, LimitOutcome, RenderedFragment};
+use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId, Tier, Trust};
+use crate::prompt::manifest::{BudgetOutcome, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
-use crate::skill::{ACTIVE_SKILLS, ActiveSkill, ExecutionOptions, SkillId};
-use crate::text::{Fitted, GAP, Limit, Room, TextChange, TokenCounter, escape, prefix, shorten};
-use crate::wire::{Role, ToolOutputBound};
+use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
+use crate::text::{Limit, TokenCounter, escape};
+use crate::wire::Role;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -46,49 +45,6 @@ pub(super) struct Piece<'a> {
 }
 
 impl Said<'_> {
-    /// Shares out the room of the skills' bodies among those that are to be said: what is told already is taken, and those that need less than an
-    /// equal share leave the rest to the others. What can't stand in its share, frame and all, leaves all of it: the largest such first.
-    fn share_out<'f>(&mut self, fragments: &[&'f Fragment], told: &Told) {
-        let share = |f: &&'f Fragment| {
-            let (pool, value) = (f.pool?, f.value());
-            told.get(&f.id).is_none_or(|before| *before != *value).then(|| (value.len(), *f, pool))
-        };
-        let mut new: Vec<(usize, &Fragment, usize)> = fragments.iter().filter_map(share).collect();
-        if new.is_empty() {
-            return;
-        }
-        new.sort_by_key(|(bytes, ..)| *bytes);
-        let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
-        loop {
-            let mut left = room;
-            let mut without_room = None;
-            for (n, (bytes, fragment, _)) in new.iter().enumerate() {
-                let share = left / (new.len() - n);
-                self.shares.insert((&fragment.id).into(), Limit::Bytes(share));
-                left -= share.min(*bytes);
-                if fragment.text.fit(&self.room(Limit::Bytes(share))).text.is_empty() {
-                    without_room = Some(n);
-                }
-            }
-            // One alone has all the room there is.
-            let Some(n) = without_room.filter(|_| new.len() > 1) else { break };
-            let (_, fragment, _) = new.remove(n);
-            self.shares.insert((&fragment.id).into(), Limit::Bytes(0));
-        }
-    }
-    pub(super) fn limit(&self, fragment: &Fragment) -> Limit {
-        self.shares.get(&*fragment.id).copied().unwrap_or(fragment.limit)
-    }
-    fn room(&self, limit: Limit) -> Room<'_> {
-        Room::new(limit, self.counter)
-    }
-    /// As much as its limit holds, or what a budget left of it.
-    fn fit<'f>(&self, fragment: &'f Fragment) -> Fitted<'f> {
-        match self.shed.get(&*fragment.id) {
-            Some(shed) => shed.fitted.clone(),
-            None => fragment.text.fit(&self.room(self.limit(fragment))),
-        }
-    }
     /// At the session's start.
     pub(super) fn stands_in_system(&self, fragment: &Fragment, turn: &Turn) -> bool {
         let in_context = fragment.trust == Trust::Repository && self.settings.repository_text == RepositoryText::Context;
@@ -131,40 +87,6 @@ impl Said<'_> {
         let (tools, proposed_tools) = self.tools(entries, &tool_descriptions);
         let tool_descriptions = Arc::new(tool_descriptions);
         System { text, as_developer, stable, fragments, values, tools, proposed_tools, came_marked, tool_descriptions, tool_output }
-    }
-
-    /// With a gap between two. What the last system prompt said is not counted again.
-    fn one_behind_the_other(&self, pieces: &[Piece<'_>], last: Option<&Rendered>) -> (Arc<str>, Arc<[RenderedFragment]>) {
-        let mut text = String::with_capacity(pieces.iter().map(|piece| piece.text.len() + GAP.len()).sum());
-        let mut rendered = Vec::with_capacity(pieces.len());
-        for piece in pieces {
-            if !text.is_empty() {
-                text.push_str(GAP);
-            }
-            let counted = last.and_then(|last| last.same(&piece.fragment.id, &piece.text)).map(|same| (same.chars, same.tokens, same.hash));
-            rendered.push(self.rendered(piece, &piece.text, text.len(), counted));
-            text.push_str(&piece.text);
-        }
-        (text.into(), rendered.into())
-    }
-
-    /// All changes of the descriptions of tools, for tools too that a later request may bring.
-    fn tool_descriptions(&mut self, entries: &[Entry], turn: &Turn) -> BTreeMap<String, TextChange> {
-        let mut all: BTreeMap<String, TextChange> = BTreeMap::new();
-        for entry in entries {
-            if let Entry::DescribesTool { name, change } = entry {
-                let before = all.remove(name).unwrap_or_default();
-                all.insert(name.clone(), before.and(change));
-            }
-        }
-        if !turn.conversation.tools.is_empty() {
-            let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
-            for name in all.keys().filter(|name| !is_there(name)) {
-                let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
-                self.diagnostics.push(Diagnostic::note("tool-unknown", message));
-            }
-        }
-        all
     }
 
     pub(super) fn entry(
@@ -291,135 +213,6 @@ impl Said<'_> {
         pieces
     }
 
-    /// `None` where nothing of it fits, which is diagnosed.
-    fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
-        let Fitted { mut text, mut is_cut, items_left_out } = fitted;
-        let shed = self.shed.get(&*fragment.id);
-        let limit = shed.map_or_else(|| self.limit(fragment), |shed| Limit::Tokens(shed.room));
-        // A text of a host's own may be wrong about its room: the limit holds all the same.
-        if !self.room(limit).holds(&text) {
-            text = Cow::Owned(prefix(&text, &self.room(limit)).to_owned());
-            is_cut = true;
-        }
-        let outcome = limit.amount().map(|_| {
-            let room = self.room(limit);
-            let kind = if shed.is_some() { LimitKind::Budget } else { LimitKind::Own };
-            LimitOutcome { kind, limit, before: room.size(value), after: room.size(&text), cut: is_cut, items_left_out }
-        });
-        if is_cut {
-            let what = if text.is_empty() { "left out" } else { "cut" };
-            let (code, of) = if shed.is_some() { ("budget", "what the budget leaves it") } else { ("limit", "its limit") };
-            let message = format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, value.len());
-            self.diagnostics.push(Diagnostic::warning(code, message));
-        }
-        if text.is_empty() {
-            self.refused.insert((&fragment.id).into());
-            return None;
-        }
-        Some(Piece { text, fragment, limit: outcome })
-    }
-
-    /// What a budget left nothing of counts as told: it is no news in the next turn.
-    fn leaves_untold(&self, state: &mut State, fragment: &Fragment, value: &str, values: &mut Values) {
-        if self.shed.contains_key(&*fragment.id) {
-            values.insert((&fragment.id).into(), Some(Value::of(state, fragment, value, "")));
-        }
-    }
-
-    /// What the session's log tells of it, beside what is anchored.
-    pub(super) fn happened(&mut self) -> Vec<SessionEvent> {
-        let events = self.events.iter().map(|event| match event {
-            Event::SkillPutDown { id } => SessionEvent::SkillDeactivated { id: id.clone(), everywhere: false },
-            Event::SkillSuggested { id } => SessionEvent::SkillSuggested { id: id.clone() },
-            Event::InvariantsSelected { numbers } => SessionEvent::InvariantsSelected { numbers: numbers.clone() },
-            Event::SkillActivated { id, mode } => {
-                let skill = ActiveSkill { id: id.clone(), arguments: None, mode: *mode };
-                SessionEvent::SkillActivated { skill, everywhere: false }
-            }
-        });
-        events.chain(std::mem::take(&mut self.loaded)).collect()
-    }
-    fn loads(&mut self, piece: &Piece<'_>) {
-        self.loaded.extend(self.loading(piece.fragment, &piece.text, piece.limit.is_some_and(|limit| limit.cut)));
-    }
-    pub(super) fn loading(&self, fragment: &Fragment, text: &str, truncated: bool) -> Option<SessionEvent> {
-        let id = SkillId::new(fragment.id.strip_prefix(ACTIVE_SKILL)?).ok()?;
-        let source = match &fragment.source {
-            Source::File { path, .. } => path.clone(),
-            other => other.to_string(),
-        };
-        let preview = shorten(text, self.settings.preview_max_chars).into_owned();
-        Some(SessionEvent::SkillContextLoaded { id, source, bytes: text.len(), truncated, preview })
-    }
-
-    pub(super) fn takes_effect(&mut self, fragment: &Fragment, turn: &Turn) {
-        let Some(effect) = &fragment.effect else { return };
-        self.events.push(match effect {
-            Effect::Suggests(id) => Event::SkillSuggested { id: id.clone() },
-            Effect::Selects(numbers) => Event::InvariantsSelected { numbers: numbers.clone() },
-            Effect::Activates(skill) => return self.activates(skill, turn),
-        });
-    }
-    fn activates(&mut self, skill: &ActiveSkill, turn: &Turn) {
-        if let Some(known) = turn.skills.get(skill.id.as_str()) {
-            let ExecutionOptions { model, thinking_effort } = (*known.summary.execution).clone();
-            self.execution.model = self.execution.model.take().or(model);
-            self.execution.thinking_effort = self.execution.thinking_effort.take().or(thinking_effort);
-        }
-        self.events.push(Event::SkillActivated { id: skill.id.clone(), mode: skill.mode });
-    }
-
-    /// A block for each trust, in which the fragments stand in their order, and what went away.
-    fn tail(&self, pieces: &[Piece<'_>], gone: &[FragmentId]) -> (Arc<str>, Arc<[RenderedFragment]>) {
-        if pieces.is_empty() && gone.is_empty() {
-            return (Arc::default(), Arc::default());
-        }
-        let (mut text, mut rendered) = (String::new(), Vec::new());
-        for trust in Trust::ALL {
-            let of_trust = || pieces.iter().filter(|piece| piece.fragment.trust == trust);
-            let gone = if trust == Trust::Host { gone } else { &[] };
-            if of_trust().next().is_none() && gone.is_empty() {
-                continue;
-            }
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.extend([BLOCK_START, trust.as_str(), "\">\n"]);
-            for piece in of_trust() {
-                let inside = escape::inside_context(&piece.text);
-                rendered.push(self.rendered(piece, &inside, text.len(), None));
-                text.push_str(&inside);
-                text.push('\n');
-            }
-            for id in gone {
-                text.push_str(&said_gone(id));
-                text.push('\n');
-            }
-            text.push_str(BLOCK_END);
-        }
-        (text.into(), rendered.into())
-    }
-
-    /// `counted`: its characters, tokens and hash, where they are known.
-    fn rendered(&self, piece: &Piece<'_>, text: &str, offset: usize, counted: Option<(usize, usize, ContentHash)>) -> RenderedFragment {
-        let Piece { fragment, limit, .. } = piece;
-        let count = || (text.chars().count(), self.counter.count(text), ContentHash::of(text));
-        let (chars, tokens, hash) = counted.unwrap_or_else(count);
-        RenderedFragment {
-            id: fragment.id.to_string(),
-            layer: fragment.layer.to_owned(),
-            source: fragment.source.clone(),
-            trust: fragment.trust,
-            tier: fragment.tier,
-            offset,
-            bytes: text.len(),
-            chars,
-            tokens,
-            hash,
-            limit: *limit,
-        }
-    }
-
     pub(super) fn flag_look_alikes(&mut self, turn: &Turn) {
         let newest = turn.conversation.messages.iter().rfind(|message| message.role == Role::User);
         if newest.is_some_and(|message| message.texts.iter().any(|part| escape::looks_like_a_block(&part.text))) {
@@ -444,18 +237,6 @@ pub(super) fn begins_a_turn(turn: &Turn, opened: &Opened) -> bool {
 /// What a new entry goes on from.
 pub(super) fn parent(state: &State, opened: &Opened) -> Option<Anchor> {
     state.newest(&opened.places).or(opened.seed.filter(|seed| state.has_entry(*seed)))
-}
-
-/// The first layer's.
-fn tool_output(entries: &[Entry]) -> Option<ToolOutputBound> {
-    entries.iter().find_map(|entry| if let Entry::BoundsToolOutput(bound) = entry { Some(bound.clone()) } else { None })
-}
-
-fn said_gone(id: &str) -> String {
-    match id.strip_prefix(ACTIVE_SKILL) {
-        Some(skill) => format!("The skill {} no longer applies.", escape::text(skill)),
-        None => format!("{} is gone.", escape::text(id)),
-    }
 }
 
 /// What entries say is not there, of what was told.

@@ -7,7 +7,7 @@ use crate::prompt::fragment::Entry;
 use crate::prompt::manifest::{ContentHash, RenderedTool, ToolLeftOut};
 use crate::prompt::{Diagnostic, Round, Turn};
 use crate::text::{TextChange, escape, shorten};
-use crate::wire::{Edits, ToolDefinition};
+use crate::wire::{Edits, ToolDefinition, ToolOutputBound};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -45,6 +45,25 @@ impl Said<'_> {
         }
         (offered.into(), rendered.into())
     }
+
+    /// All changes of the descriptions of tools, for tools too that a later request may bring.
+    pub(super) fn tool_descriptions(&mut self, entries: &[Entry], turn: &Turn) -> BTreeMap<String, TextChange> {
+        let mut all: BTreeMap<String, TextChange> = BTreeMap::new();
+        for entry in entries {
+            if let Entry::DescribesTool { name, change } = entry {
+                let before = all.remove(name).unwrap_or_default();
+                all.insert(name.clone(), before.and(change));
+            }
+        }
+        if !turn.conversation.tools.is_empty() {
+            let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
+            for name in all.keys().filter(|name| !is_there(name)) {
+                let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
+                self.diagnostics.push(Diagnostic::note("tool-unknown", message));
+            }
+        }
+        all
+    }
 }
 
 /// The tools that layers propose, in the layers' order.
@@ -80,4 +99,9 @@ pub(super) fn add_tools(state: &State, turn: &Turn, edits: &mut Edits) -> (Arc<[
     }
     let message = format!("the request has a tool of this name already, which stands in place of ours: {}", names(&taken));
     (proposed, vec![Diagnostic::warning("tool-name-taken", message)])
+}
+
+/// How results of tools are bounded: the first layer's bound.
+pub(super) fn tool_output(entries: &[Entry]) -> Option<ToolOutputBound> {
+    entries.iter().find_map(|entry| if let Entry::BoundsToolOutput(bound) = entry { Some(bound.clone()) } else { None })
 }
