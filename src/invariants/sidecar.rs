@@ -1,7 +1,8 @@
 //! The last choice of a session in a file beside it, so that the next process goes on with it.
 //!
 //! A small JSON object, written to a file of its own and renamed into place: a reader sees one choice whole, whoever writes at once. What does not
-//! fit (torn, too large, of another session or another text of the document) is ignored, and told.
+//! fit (torn, too large, of another session or another text of the document) is ignored, and told. A process that is killed leaves such a file of its own
+//! at most, which the next one that writes there throws away.
 
 use super::conversation::Conversation;
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
@@ -15,17 +16,26 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Bytes of a file; a session's id takes its part of them.
 const MAX_BYTES: usize = 64 * 1024;
 const VERSION: u32 = 1;
+/// So much older than a file that was just begun, another's is given up: it takes seconds at most to write one.
+const GIVEN_UP: Duration = Duration::from_secs(600);
 
 /// Where a session's choice is kept.
 pub(super) struct Sidecar {
     path: PathBuf,
     id: String,
     /// Held while the file is written, so that of two writers in this process the later one writes the later choice.
-    writing: Mutex<()>,
+    writing: Mutex<Writing>,
+}
+
+#[derive(Default)]
+struct Writing {
+    /// What others left in the middle of their writing was thrown away.
+    is_cleared: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -83,7 +93,7 @@ impl Sidecar {
     }
 
     fn write_now(&self, conversation: &Conversation) -> io::Result<()> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((catalog, guidance)) = conversation.choice().latest() else { return Ok(()) };
         let mut selected = SelectionResponse::new(guidance.numbers().iter().copied());
         selected.summary = guidance.task_summary().map(str::to_owned);
@@ -92,7 +102,11 @@ impl Sidecar {
         if bytes.len() > MAX_BYTES {
             return Err(io::Error::other(format!("they take over {MAX_BYTES} bytes")));
         }
-        replace(&self.path, &bytes)
+        replace(&self.path, &bytes)?;
+        if !std::mem::replace(&mut writing.is_cleared, true) {
+            clear_up(&self.path);
+        }
+        Ok(())
     }
 }
 
@@ -151,4 +165,19 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Throws away what processes left that ended in the middle: as the file system's own clock tells it, by the file that was written now.
+fn clear_up(written: &Path) {
+    let Ok(now) = fs::metadata(written).and_then(|file| file.modified()) else { return };
+    let Some(Ok(found)) = written.parent().map(fs::read_dir) else { return };
+    for entry in found.flatten() {
+        let name = entry.file_name();
+        let is_begun = name.to_str().is_some_and(|name| name.starts_with('.') && name.contains(".json."));
+        let modified = || entry.metadata().and_then(|file| file.modified());
+        if is_begun && modified().is_ok_and(|then| now.duration_since(then).is_ok_and(|age| age > GIVEN_UP)) {
+            // Another may have done it by now.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

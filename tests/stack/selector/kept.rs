@@ -3,7 +3,10 @@
 use super::stage::{Act, Chat, names};
 use crate::place::Place;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 /// A process: a conversation with this id, or none.
 fn process(place: &Place, id: Option<&str>, lines: &str, acts: impl IntoIterator<Item = Act>) -> Chat {
@@ -134,4 +137,70 @@ async fn of_writers_at_once_each_leaves_a_whole_file() {
         let said = reader.says("hi").await;
         assert_eq!((said.titles().len(), said.codes().len(), files(&place).len()), (1, 0, 1));
     }
+}
+
+/// The choice after so many commits: each differs from those next to it.
+fn choice(count: usize) -> usize {
+    count % 4 + 1
+}
+
+#[tokio::test]
+async fn a_process_that_is_killed_loses_no_choice_that_was_kept() {
+    const FOLDER: &str = "TOWER_PROMPT_TEST_KEEPS_CHOICES_IN";
+    let own_name = "stack::selector::kept::a_process_that_is_killed_loses_no_choice_that_was_kept";
+    // The same test in a process of its own, which keeps one choice behind the other and says so.
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let chat =
+            Chat::of("", (0..).map(|n| names(0, &[choice(n)])).take(100_000), |invariants| invariants.state_folder(&PathBuf::from(folder)));
+        chat.invariants.keep(&chat.session, "a");
+        for n in 0_usize.. {
+            chat.commits("again");
+            chat.invariants.idle(&chat.session).await;
+            let mut out = std::io::stdout().lock();
+            if writeln!(out, "\nkept {n}").and_then(|()| out.flush()).is_err() {
+                return;
+            }
+        }
+    }
+    let place = Place::new();
+    for round in 0_usize..24 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", own_name, "--nocapture"])
+            .env(FOLDER, place.at("state"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut kept = lines.by_ref().filter_map(|line| line.strip_prefix("kept ").and_then(|n| n.parse::<usize>().ok()));
+        let mut last = kept.by_ref().nth(round * 3).expect("it says what it kept");
+        // Somewhere in the next one.
+        (0..round * 50).for_each(|_| std::thread::yield_now());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        last = kept.last().unwrap_or(last);
+        let mut next = process(&place, Some("a"), "", []);
+        let said = next.says("hi").await;
+        let expected = |count: usize| ["One writer", "Keys", "Tabs", "Quiet"][choice(count) - 1];
+        assert!(said.codes().is_empty(), "{:?}", said.messages());
+        assert!(said.titles() == [expected(last)] || said.titles() == [expected(last + 1)], "{:?} behind {last}", said.titles());
+    }
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_is_thrown_away_once_it_is_old() {
+    let place = Place::new();
+    let file = kept(&place).await;
+    let beside = |name: &str, age: u64| {
+        let path = file.with_file_name(name);
+        fs::write(&path, "{").unwrap();
+        let then = SystemTime::now() - Duration::from_secs(age);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+        path
+    };
+    let (old, young, other) = (beside(".0123.json.7.0", 3600), beside(".0123.json.8.0", 5), beside("0123.json", 3600));
+    let mut chat = process(&place, Some("b"), "", [names(0, &[1])]);
+    chat.says("hi").await;
+    chat.invariants.idle(&chat.session).await;
+    assert_eq!((old.exists(), young.exists(), other.exists()), (false, true, true));
 }
