@@ -199,7 +199,8 @@ impl Texts {
     /// The text of a file that must lie in `root`, links resolved. Other bytes than UTF-8 are shown as such; a BOM is dropped.
     pub(crate) fn read_inside(&self, path: &Path, root: &Path, max_bytes: usize) -> Result<FileText, Diagnostic> {
         let shown = path.to_string_lossy();
-        let unreadable = |reason: &io::Error| Diagnostic::warning("unreadable", format!("could not be read: {reason}")).at(shown.clone());
+        let unreadable =
+            |reason: &io::Error| Diagnostic::warning("file-unreadable", format!("could not be read: {reason}")).at(shown.clone());
         let real = |path: &Path| path.canonicalize().map_err(|reason| unreadable(&reason));
         if !real(path)?.starts_with(real(root)?) {
             return Err(Diagnostic::warning("link-out", "leads out of the repository, and is not read").at(shown));

@@ -135,7 +135,7 @@ fn the_root_is_where_git_is() {
         World::new().write("work/bcode.toml", "skills.commands = true").write("work/.git/HEAD", "").write("work/a/b/bcode.toml", "no TOML");
     let loaded = load(&world.environment, &Workspace::around(world.path("work/a/b"))).unwrap();
     assert!(loaded.config.skills.commands);
-    assert_eq!(loaded.findings.iter().map(|found| &*found.code).collect::<Vec<_>>(), ["not-read"]);
+    assert_eq!(loaded.findings.iter().map(|found| &*found.code).collect::<Vec<_>>(), ["file-not-read"]);
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_fault_in_a_discovered_file_costs_that_key_alone() {
     assert_eq!(loaded.config.skills.max_context_bytes, limit(5));
     assert!(loaded.config.skills.commands);
     let expected = [
-        "work/bcode.toml:2:17: error[unknown-value]: `skills.auto_activate` has the text \"always\"; allowed: \"off\", \"suggest\" or \"on\"",
-        "work/bcode.toml:3:21: error[zero]: `skills.max_context_bytes` has the number 0; allowed: a whole number from 1; left out, there is no limit",
+        "work/bcode.toml:2:17: error[value-unknown]: `skills.auto_activate` has the text \"always\"; allowed: \"off\", \"suggest\" or \"on\"",
+        "work/bcode.toml:3:21: error[value-out-of-range]: `skills.max_context_bytes` has the number 0; allowed: a whole number from 1; left out, there is no limit",
     ];
     assert_eq!(world.findings(&loaded), expected);
 }
@@ -175,17 +175,17 @@ fn faults_in_named_sources_stop_with_all_findings() {
     let loader = Loader::new(&world.environment, &workspace).file("c.toml").set("proxy.listen", "here").set("nothing.of.ours", 1);
     let error = loader.set("skills..x", true).load().unwrap_err();
     let expected = "\
-work/bcode.toml:1:18: error[wrong-type]: `skills.enabled` has the number 1; allowed: `true` or `false`
-work/none.toml: error[missing-file]: there is no such file
-BCODE_CONFIG_TOML:2:11: error[wrong-type]: `skills.enabled` has the text \"yes\"; allowed: `true` or `false`
-BCODE_SKILLS__COMMAND: warning[unknown-key]: `skills.command` is not a known key; the nearest is `BCODE_SKILLS__COMMANDS`
-BCODE_SKILLS__PROMPT__MAX_BYTES: error[wrong-type]: `skills.prompt.max_bytes` has the text \"many\"; \
+work/bcode.toml:1:18: error[value-type]: `skills.enabled` has the number 1; allowed: `true` or `false`
+work/none.toml: error[file-missing]: there is no such file
+BCODE_CONFIG_TOML:2:11: error[value-type]: `skills.enabled` has the text \"yes\"; allowed: `true` or `false`
+BCODE_SKILLS__COMMAND: warning[key-unknown]: `skills.command` is not a known key; the nearest is `BCODE_SKILLS__COMMANDS`
+BCODE_SKILLS__PROMPT__MAX_BYTES: error[value-type]: `skills.prompt.max_bytes` has the text \"many\"; \
 allowed: a whole number from 1; left out, there is no limit
-work/c.toml:1:20: error[invalid-value]: `skills.tool.name` has the text \" \"; allowed: text that is not blank
-work/c.toml:2:21: error[wrong-type]: `model.tool_output` has the number 3; allowed: a table
-set in code: error[invalid-value]: `proxy.listen` has the text \"here\"; allowed: an address as in \"127.0.0.1:8484\"
-set in code: warning[unknown-key]: `nothing.of.ours` is in no table that is read
-set in code: error[invalid-key]: \"skills..x\" is no dotted key";
+work/c.toml:1:20: error[value-invalid]: `skills.tool.name` has the text \" \"; allowed: text that is not blank
+work/c.toml:2:21: error[value-type]: `model.tool_output` has the number 3; allowed: a table
+set in code: error[value-invalid]: `proxy.listen` has the text \"here\"; allowed: an address as in \"127.0.0.1:8484\"
+set in code: warning[key-unknown]: `nothing.of.ours` is in no table that is read
+set in code: error[key-invalid]: \"skills..x\" is no dotted key";
     assert_eq!(world.shown(&error), expected);
     assert_eq!(error.findings().len(), 10);
 }
@@ -207,11 +207,14 @@ fn broken_file(content: Option<&[u8]>, expected: &str) {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_finding() {
-    broken_file(None, ": error[no-file]: is a folder or a special file; allowed: a regular file");
+    broken_file(None, ": error[file-not-regular]: is a folder or a special file; allowed: a regular file");
     broken_file(Some(b"a = 1\n\xc3\xa4 \xff"), ":2:3: error[not-utf-8]: is no UTF-8 from here on");
-    broken_file(Some(b"\xef\xbb\xbfa = \n"), ":1:5: error[not-toml]: is no TOML: string values must be quoted, expected literal string");
+    broken_file(
+        Some(b"\xef\xbb\xbfa = \n"),
+        ":1:5: error[file-not-toml]: is no TOML: string values must be quoted, expected literal string",
+    );
     let huge = "# ".repeat(600_000);
-    broken_file(Some(huge.as_bytes()), ": error[too-large]: has more than 1048576 bytes, the most that a configuration file may have");
+    broken_file(Some(huge.as_bytes()), ": error[file-too-large]: has more than 1048576 bytes, the most that a configuration file may have");
 }
 
 #[cfg(unix)]
@@ -222,8 +225,8 @@ fn special_files_and_loose_links_are_findings() {
     fs::create_dir(world.path("work/.bcode")).unwrap();
     std::os::unix::fs::symlink("nowhere", world.path("work/.bcode/bcode.toml")).unwrap();
     let expected = [
-        "work/bcode.toml: error[no-file]: is a folder or a special file; allowed: a regular file",
-        "work/.bcode/bcode.toml: error[unreadable]: is a symbolic link to nothing",
+        "work/bcode.toml: error[file-not-regular]: is a folder or a special file; allowed: a regular file",
+        "work/.bcode/bcode.toml: error[file-unreadable]: is a symbolic link to nothing",
     ];
     assert_eq!(world.findings(&world.load().unwrap()), expected);
 }
@@ -235,7 +238,7 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(world.path("work/bcode.toml")).status();
     // Not every machine has the program.
     if made.is_ok_and(|status| status.success()) {
-        assert_eq!(world.load().unwrap().findings[0].code, "no-file");
+        assert_eq!(world.load().unwrap().findings[0].code, "file-not-regular");
     }
 }
 
@@ -248,7 +251,7 @@ fn files_of_a_folder_below_the_root_are_told_of_and_not_read() {
     assert!(below.config.skills.enabled);
     let not_read = |file: &str| {
         format!(
-            "{file}: note[not-read]: this file is not read: the root of the workspace is work; name this folder (`--dir`) to make it the root"
+            "{file}: note[file-not-read]: this file is not read: the root of the workspace is work; name this folder (`--dir`) to make it the root"
         )
     };
     let found: Vec<String> = below.findings.iter().map(|found| world.shown(found)).collect();
@@ -291,12 +294,12 @@ fn variables_are_typed_by_the_table() {
     assert_eq!(loaded.config.model.tool_output.context_chars, limit(8192));
     assert_eq!(loaded.config.skills.code.allow, ["a", "b"]);
     assert_eq!(loaded.config.prompt_profile.default.system_prompt.as_deref(), Some("[1]"));
-    let finding = "BCODE_SKILLS__OVERRIDES__RUST: warning[unknown-key]: `skills.overrides.rust` has an id in it, \
+    let finding = "BCODE_SKILLS__OVERRIDES__RUST: warning[key-unknown]: `skills.overrides.rust` has an id in it, \
                    which no variable's name can spell: set it through `BCODE_CONFIG_TOML`";
     assert_eq!(world.findings(&loaded), [finding]);
     for text in ["a, b", "['a'", "['a']\nx = 1", "[1]"] {
         let error = World::new().variable("BCODE_SKILLS__CODE__ALLOW", text).load().unwrap_err();
-        assert_eq!(error.findings()[0].code, "wrong-type", "{text}");
+        assert_eq!(error.findings()[0].code, "value-type", "{text}");
     }
 }
 
@@ -319,7 +322,7 @@ fn paths_hang_from_the_file_that_sets_them() {
 #[test]
 fn a_replaced_prompt_without_text_is_warned_about() {
     let world = World::new().write("work/bcode.toml", "[system_prompt]\ntext = \" \"\nmode = \"replace\"");
-    let finding = "work/bcode.toml:3:8: warning[empty-system-prompt]: \
+    let finding = "work/bcode.toml:3:8: warning[system-prompt-empty]: \
                    `system_prompt.mode` is \"replace\" and `system_prompt.text` is empty: there is no base prompt";
     assert_eq!(world.findings(&world.load().unwrap()), [finding]);
 }

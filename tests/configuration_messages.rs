@@ -59,7 +59,7 @@ fn each_key_twice_or_in_the_place_of_a_table_or_below_a_value() {
             continue;
         }
         let below = findings(&format!("{path}.deeper = true"));
-        assert!(below.iter().any(|found| found.contains("error[") || found.contains("unknown-key")), "{path}.deeper: {below:?}");
+        assert!(below.iter().any(|found| found.contains("error[") || found.contains("key-unknown")), "{path}.deeper: {below:?}");
         if let Some((table, name)) = path.rsplit_once('.') {
             let no_table = findings(&format!("{table} = 3"));
             assert!(no_table.iter().any(|found| found.contains("allowed:")), "{table} = 3: {no_table:?}");
@@ -82,7 +82,7 @@ fn each_key_misspelt_names_itself_as_the_nearest() {
         let misspelt = format!("{table}.{name}s_ = {}", key.default.unwrap_or("1"));
         let found = findings(&misspelt);
         assert!(
-            found.len() == 1 && found[0].contains("unknown-key") && found[0].contains(&format!("`{}`", key.path)),
+            found.len() == 1 && found[0].contains("key-unknown") && found[0].contains(&format!("`{}`", key.path)),
             "{misspelt}: {found:?}"
         );
     }

@@ -24,7 +24,7 @@ fn allowed_by_the_schema(text: &str) -> bool {
 fn allowed_by_the_loader(text: &str) -> bool {
     let environment = Environment::new("/nowhere").variable("BCODE_CONFIG_TOML", text);
     match Loader::new(&environment, &Workspace::at("/nowhere")).load() {
-        Ok(loaded) => loaded.findings.iter().all(|found| found.code != "unknown-key"),
+        Ok(loaded) => loaded.findings.iter().all(|found| found.code != "key-unknown"),
         Err(_) => false,
     }
 }
@@ -100,6 +100,10 @@ fn tables_of_others_and_patches() {
         ("[[skills.code.routing]]\nprefer = ['a']", false),
         ("[skills.overrides]\n'a/b' = 'off'", false),
         ("[skills.overrides]\noff = 'off'", false),
+        ("skills.disabled.ids = [' ']", false),
+        ("skills.disabled.ids = [' off ']", false),
+        ("skills.disabled.ids = ['a\\b']", false),
+        ("skills.disabled.ids = [' a b\t']", true),
         ("proxy.store = 'sqlite:///var/lib/a b.db'", true),
         ("proxy.store = 'sqlite://'", false),
         ("proxy.store = 'postgres://me@db:5432/x?sslmode=require'", true),
@@ -127,6 +131,8 @@ fn any_value() -> impl Strategy<Value = String> {
         Just("'off'"),
         Just("'active'"),
         Just("'a/b'"),
+        Just("'a\\b'"),
+        Just("' off '"),
         Just("'x-id'"),
         Just("'127.0.0.1:80'"),
         Just("'[::1]:70000'"),

@@ -328,7 +328,10 @@ fn broken_files_cost_a_diagnostic_each() {
     huge.set_len(10_000_000_000).unwrap();
     let skills = place.find();
     assert_eq!(ids(&skills), ["good"]);
-    assert_eq!(codes(&skills), ["not-utf8", "no-usable-text", "id-invalid", "file-too-large", "front-matter-unclosed", "not-text"]);
+    assert_eq!(
+        codes(&skills),
+        ["file-not-utf8", "no-usable-text", "id-invalid", "file-too-large", "front-matter-unclosed", "file-not-text"]
+    );
     assert!(skills.snapshot().diagnostics().iter().all(|found| found.path.as_deref().is_some_and(|path| path.ends_with("SKILL.md"))));
 }
 
@@ -449,7 +452,7 @@ fn resources_stay_in_the_skill() {
     }
     assert_eq!(skills.resource("web-scraper", "docs").unwrap_err().code, "file-not-regular");
     assert_eq!(skills.resource("web-scraper", "none").unwrap_err().code, "resource-missing");
-    assert_eq!(skills.resource("web-scraper", "bytes").unwrap_err().code, "not-utf8");
+    assert_eq!(skills.resource("web-scraper", "bytes").unwrap_err().code, "file-not-utf8");
     assert_eq!(skills.resource("none", "a").unwrap_err().code, "skill-unknown");
 }
 

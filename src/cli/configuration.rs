@@ -108,7 +108,7 @@ impl Check {
                 terminal.print(&findings::finding(finding))?;
             }
         }
-        let counts = |finding: &Diagnostic| finding.severity == Severity::Error || finding.code == "unknown-key";
+        let counts = |finding: &Diagnostic| finding.severity == Severity::Error || finding.code == "key-unknown";
         match findings.iter().filter(|finding| counts(finding)).count() {
             0 => {
                 terminal.say("The configuration is good.");

@@ -103,14 +103,14 @@ impl<'a> Check<'a> {
             };
             if inside_a_patch && shape.path.is_empty() && name == "composition" {
                 let message = format!("`{}` cannot stand in a profile's patch; only the file's own `composition` counts", path.join(name));
-                self.find(Diagnostic::error("misplaced-key", message), &key.span());
+                self.find(Diagnostic::error("key-misplaced", message), &key.span());
                 continue;
             }
             let Some(id) = self.normalized(shape, name, path, &key.span()) else { continue };
             let path = path.join(id.as_str());
             if table.contains_key(&id) {
                 self.find(
-                    Diagnostic::error("duplicate-id", format!("`{path}` stands twice: ids are compared in their normal form")),
+                    Diagnostic::error("id-duplicate", format!("`{path}` stands twice: ids are compared in their normal form")),
                     &key.span(),
                 );
                 continue;
@@ -126,7 +126,7 @@ impl<'a> Check<'a> {
     fn other_table(&mut self, shape: &TableShape, name: &str, path: &KeyPath, span: &Range<usize>) {
         if let Some(known) = nearest_table(shape, name) {
             let message = format!("`{}` is no table that is read here; the nearest is `{known}`", path.join(name));
-            self.find(Diagnostic::note("unknown-table", message), span);
+            self.find(Diagnostic::note("table-unknown", message), span);
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Check<'a> {
             _ => Ok(name.to_owned()),
         };
         if let Err(why) = &normalized {
-            self.find(Diagnostic::error("invalid-id", format!("`{path}` has the id {}: {why}", shown(name))), span);
+            self.find(Diagnostic::error("id-invalid", format!("`{path}` has the id {}: {why}", shown(name))), span);
         }
         normalized.ok()
     }
@@ -172,6 +172,6 @@ impl<'a> Check<'a> {
         let is_told = self.counts.get(&Severity::Warning).is_none_or(|count| *count < MOST_FINDINGS);
         let nearest = if is_told { instead(nearest_key(shape, name), shape) } else { String::new() };
         let shown_name: String = name.chars().take(80).collect();
-        self.find(Diagnostic::warning("unknown-key", format!("`{}` is not a known key{nearest}", path.join(shown_name))), span);
+        self.find(Diagnostic::warning("key-unknown", format!("`{}` is not a known key{nearest}", path.join(shown_name))), span);
     }
 }

@@ -223,7 +223,7 @@ impl Problems<'_> {
         let nearest = if self.found.len() < MOST_PROBLEMS { nearest(id, self.known.iter().copied()) } else { None };
         let nearest = nearest.map(|nearest| format!("; the nearest is {}", shown(nearest))).unwrap_or_default();
         let message = || format!("names the profile {}, which is not in `composition.profiles`{nearest}", shown(id));
-        self.add(source, key, number, "unknown-profile", message);
+        self.add(source, key, number, "profile-unknown", message);
     }
     fn add(&mut self, source: usize, key: &KeyPath, number: Option<usize>, code: &'static str, message: impl FnOnce() -> String) {
         if self.keys.insert((source, key.clone())) {

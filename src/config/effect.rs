@@ -28,7 +28,7 @@ pub(super) fn without_a_base(config: &Config, values: &ConfigValues) -> Vec<Diag
     let warning = |(mode, what): (KeyPath, String)| {
         let mode = mode.to_string();
         let message = format!("`{mode}` is \"replace\" and {what}");
-        Some(values.get(&mode)?.origin.locate(Diagnostic::warning("empty-system-prompt", message), None))
+        Some(values.get(&mode)?.origin.locate(Diagnostic::warning("system-prompt-empty", message), None))
     };
     empty.into_iter().filter_map(warning).collect()
 }
@@ -63,7 +63,7 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &ConfigValues) -
     let unknown = disabled.filter(|id| BUNDLED_PROFILES.iter().all(|bundled| bundled.id != **id));
     let note = |id: &String| {
         let message = format!("`{KEY}` has {}, which is no bundled profile; known: {}", shown(id), known.join(", "));
-        Some(values.get(KEY)?.origin.locate(Diagnostic::note("unknown-profile", message), None))
+        Some(values.get(KEY)?.origin.locate(Diagnostic::note("profile-unknown", message), None))
     };
     unknown.filter_map(note).collect()
 }

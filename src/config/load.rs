@@ -120,7 +120,7 @@ impl<'e> Loader<'e> {
             Ok(_) => Err(ConfigError { findings }),
             // The check lets nothing through that the types refuse; were it wrong, that would be told.
             Err(error) => {
-                findings.push(Diagnostic::error("invalid-value", error.to_string()));
+                findings.push(Diagnostic::error("value-invalid", error.to_string()));
                 Err(ConfigError { findings })
             }
         }
@@ -138,7 +138,7 @@ impl<'e> Loader<'e> {
             root.display()
         );
         let files = ["bcode.toml", ".bcode/bcode.toml"].map(|file| directory.join(file)).into_iter().filter(|path| path.is_file());
-        files.map(|path| Diagnostic::note("not-read", message.clone()).at(path.display().to_string())).collect()
+        files.map(|path| Diagnostic::note("file-not-read", message.clone()).at(path.display().to_string())).collect()
     }
 
     /// All sources, the lowest first.
@@ -182,7 +182,7 @@ impl<'e> Loader<'e> {
                 Some(Source::document(&text, origin, is_named, self.environment, folder))
             }
             Ok(None) if is_named => {
-                let finding = origin.locate(Diagnostic::error("missing-file", "there is no such file"), None);
+                let finding = origin.locate(Diagnostic::error("file-missing", "there is no such file"), None);
                 Some(Source::broken(origin, is_named, finding))
             }
             Ok(None) => None,
@@ -197,12 +197,12 @@ impl<'e> Loader<'e> {
             Source::broken(origin.clone(), true, finding)
         };
         let Some(path) = dotted_key(key) else {
-            return broken(Diagnostic::error("invalid-key", format!("{} is no dotted key", shown(key))));
+            return broken(Diagnostic::error("key-invalid", format!("{} is no dotted key", shown(key))));
         };
         if !is_ours(&path.segments().iter().map(String::as_str).collect::<Vec<_>>()) {
-            return broken(Diagnostic::warning("unknown-key", format!("`{path}` is in no table that is read")));
+            return broken(Diagnostic::warning("key-unknown", format!("`{path}` is in no table that is read")));
         }
-        let not_toml = |why: &str| broken(Diagnostic::error("not-toml", format!("`{path}` cannot be written as TOML: {why}")));
+        let not_toml = |why: &str| broken(Diagnostic::error("file-not-toml", format!("`{path}` cannot be written as TOML: {why}")));
         let value = match value {
             Ok(value) => value,
             Err(why) => return not_toml(why),
@@ -223,7 +223,7 @@ impl<'e> Loader<'e> {
 fn unread(path: &Path) -> Option<Source> {
     path.symlink_metadata().ok()?;
     let origin = Origin::new(OriginKind::File, path.display().to_string());
-    let note = Diagnostic::note("not-trusted", "lies in the workspace, which is not trusted, and is not read");
+    let note = Diagnostic::note("file-not-trusted", "lies in the workspace, which is not trusted, and is not read");
     let finding = origin.locate(note, None);
     Some(Source::broken(origin, false, finding))
 }

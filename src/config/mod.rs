@@ -15,7 +15,7 @@
 //! let error = config::load(&environment, &Workspace::at("/nowhere")).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "BCODE_CONFIG_TOML:1:25: error[unknown-value]: `skills.prompt.catalog` has the text \"names\"; \
+//!     "BCODE_CONFIG_TOML:1:25: error[value-unknown]: `skills.prompt.catalog` has the text \"names\"; \
 //!      allowed: \"off\", \"names_only\" or \"summary\"",
 //! );
 //! ```

@@ -13,27 +13,27 @@ pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// The text of a file; `None` where there is none.
 pub(super) fn read(path: &Path, origin: &Origin) -> Result<Option<String>, Diagnostic> {
     let found = |code, message: String| Err(origin.locate(Diagnostic::error(code, message), None));
-    let unreadable = |error: &std::io::Error| found("unreadable", format!("cannot be read: {error}"));
+    let unreadable = |error: &std::io::Error| found("file-unreadable", format!("cannot be read: {error}"));
     // The kind of file is looked at first: to open a FIFO would wait for its other end.
     let is_regular = match fs::metadata(path) {
         Ok(metadata) => metadata.is_file(),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return match fs::symlink_metadata(path) {
-                Ok(_) => found("unreadable", "is a symbolic link to nothing".to_owned()),
+                Ok(_) => found("file-unreadable", "is a symbolic link to nothing".to_owned()),
                 Err(_) => Ok(None),
             };
         }
         Err(error) => return unreadable(&error),
     };
     if !is_regular {
-        return found("no-file", "is a folder or a special file; allowed: a regular file".to_owned());
+        return found("file-not-regular", "is a folder or a special file; allowed: a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     if let Err(error) = files::open(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)) {
         return unreadable(&error);
     }
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return found("too-large", format!("has more than {MAX_FILE_BYTES} bytes, the most that a configuration file may have"));
+        return found("file-too-large", format!("has more than {MAX_FILE_BYTES} bytes, the most that a configuration file may have"));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),

@@ -95,7 +95,10 @@ fn kind(kind: &KeyKind) -> Value {
         KeyKind::NonZero | KeyKind::OptionalNonZero => json!({"type": "integer", "minimum": 1, "maximum": i64::MAX}),
         KeyKind::OneOf(words) => json!({"enum": words}),
         KeyKind::SkillId => {
-            json!({"type": "string", "minLength": 1, "pattern": r"^[^/\u0000-\u001f\u007f]*$", "not": {"enum": ["active", "off"]}})
+            // Of invisible characters a schema can say no more than that controls are not allowed.
+            let pattern =
+                r"^\s*[^\s/\\\u0000-\u001f\u007f-\u009f](?:[^/\\\u0000-\u001f\u007f-\u009f]*[^\s/\\\u0000-\u001f\u007f-\u009f])?\s*$";
+            json!({"type": "string", "pattern": pattern, "not": {"pattern": r"^\s*(active|off)\s*$"}})
         }
         KeyKind::ProfileId => json!({"type": "string", "pattern": r"\S", "not": {"pattern": r"^\s*[Aa][Cc][Tt][Ii][Vv][Ee]\s*$"}}),
         KeyKind::Layer => json!({"type": "string", "pattern": r"^\s*(defaults|config|profile:\s*\S.*)\s*$"}),

@@ -35,7 +35,7 @@ impl Source {
             Err(error) => {
                 let place = error.span().map(|span| Lines::new(text).place(span.start));
                 let message: Vec<&str> = error.message().lines().map(str::trim).collect();
-                let finding = origin.locate(Diagnostic::error("not-toml", format!("is no TOML: {}", message.join(" "))), place);
+                let finding = origin.locate(Diagnostic::error("file-not-toml", format!("is no TOML: {}", message.join(" "))), place);
                 Self::broken(origin, is_named, finding)
             }
         }

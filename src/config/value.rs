@@ -46,7 +46,7 @@ impl Check<'_> {
     }
 
     pub(super) fn wrong_type(&mut self, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
-        self.not_allowed("wrong-type", path, value, allowed);
+        self.not_allowed("value-type", path, value, allowed);
     }
 
     fn not_allowed(&mut self, code: &'static str, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
@@ -64,12 +64,10 @@ impl Check<'_> {
 
     fn number(&mut self, kind: &KeyKind, number: &DeInteger<'_>, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
         let parsed = i64::from_str_radix(number.as_str(), number.radix()).ok();
-        let code = match parsed {
-            Some(0) => "zero",
-            Some(1..) if parsed.is_some_and(|parsed| usize::try_from(parsed).is_ok()) => return parsed.map(toml::Value::Integer),
-            _ => "out-of-range",
-        };
-        self.not_allowed(code, path, value, &kind.allowed());
+        if parsed.is_some_and(|parsed| parsed > 0 && usize::try_from(parsed).is_ok()) {
+            return parsed.map(toml::Value::Integer);
+        }
+        self.not_allowed("value-out-of-range", path, value, &kind.allowed());
         None
     }
 
@@ -83,13 +81,13 @@ impl Check<'_> {
         }
         let as_it_stands = |fits: bool| fits.then(|| text.to_owned());
         let (code, checked) = match kind {
-            KeyKind::OneOf(words) => ("unknown-value", as_it_stands(words.contains(&text))),
-            KeyKind::Form(form) => ("invalid-value", as_it_stands(form.fits(text))),
-            KeyKind::SkillId => ("invalid-id", SkillId::new(text).ok().map(String::from)),
-            KeyKind::ProfileId => ("invalid-id", profile_id(text)),
-            KeyKind::Layer => ("unknown-layer", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
-            KeyKind::Path => ("invalid-value", self.absolute(text)),
-            _ => ("wrong-type", as_it_stands(true)),
+            KeyKind::OneOf(words) => ("value-unknown", as_it_stands(words.contains(&text))),
+            KeyKind::Form(form) => ("value-invalid", as_it_stands(form.fits(text))),
+            KeyKind::SkillId => ("id-invalid", SkillId::new(text).ok().map(String::from)),
+            KeyKind::ProfileId => ("id-invalid", profile_id(text)),
+            KeyKind::Layer => ("layer-unknown", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
+            KeyKind::Path => ("value-invalid", self.absolute(text)),
+            _ => ("value-type", as_it_stands(true)),
         };
         match kind {
             _ if checked.is_some() => {}
@@ -122,7 +120,7 @@ impl Check<'_> {
             let Some((known, kind)) = known else {
                 let nearest = nearest(name.get_ref(), RULE_FIELDS.map(|(known, _)| known));
                 let nearest = nearest.map(|nearest| format!("; the nearest is `{nearest}`")).unwrap_or_default();
-                self.find(Diagnostic::warning("unknown-key", format!("`{path}` is not a known key{nearest}")), &name.span());
+                self.find(Diagnostic::warning("key-unknown", format!("`{path}` is not a known key{nearest}")), &name.span());
                 continue;
             };
             match self.value(kind, value, &path) {
@@ -131,7 +129,7 @@ impl Check<'_> {
             }
         }
         if !fields.contains_key("intent") {
-            self.find(Diagnostic::error("missing-field", format!("`{path}` has a rule without `intent`")), &rule.span());
+            self.find(Diagnostic::error("field-missing", format!("`{path}` has a rule without `intent`")), &rule.span());
             is_sound = false;
         }
         is_sound.then_some(toml::Value::Table(table))

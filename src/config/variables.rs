@@ -54,7 +54,7 @@ fn source(name: &str, value: &str, environment: &Environment, base: &Path) -> Op
     let checked = match find(&segments) {
         Ok(key) => checked(key, value, Check::new(&origin, environment, base)),
         Err(message) => {
-            let finding = origin.locate(Diagnostic::warning("unknown-key", message), None);
+            let finding = origin.locate(Diagnostic::warning("key-unknown", message), None);
             Checked { findings: vec![finding], ..Checked::default() }
         }
     };

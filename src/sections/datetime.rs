@@ -80,7 +80,7 @@ fn zone_of_file(path: &Path) -> Option<TimeZone> {
 }
 
 fn unknown_zone(why: &str) -> Diagnostic {
-    Diagnostic::warning("unknown-time-zone", format!("{why}; times are told in UTC"))
+    Diagnostic::warning("time-zone-unknown", format!("{why}; times are told in UTC"))
 }
 
 impl Section for CurrentDatetime {
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!((text(section.now().unwrap(), &zone), diagnostic), (told.to_owned(), None));
         }
         let (zone, diagnostic) = CurrentDatetime::new(Environment::new("/").variable("TZ", "Nowhere/Land")).zone();
-        assert_eq!((zone, &*diagnostic.unwrap().code), (TimeZone::UTC, "unknown-time-zone"));
+        assert_eq!((zone, &*diagnostic.unwrap().code), (TimeZone::UTC, "time-zone-unknown"));
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn hidden_by(path: &Path) -> Option<Diagnostic> {
     let [first, second] = INSTRUCTION_FILES;
     let is_hidden = path.ends_with(first) && files::is_there(&path.with_file_name(second));
     let message = format!("is empty, and `{second}` beside it is not read");
-    is_hidden.then(|| Diagnostic::note("empty-instructions", message).at(path.to_string_lossy()))
+    is_hidden.then(|| Diagnostic::note("instructions-empty", message).at(path.to_string_lossy()))
 }
 
 fn id(name: &str) -> FragmentId {

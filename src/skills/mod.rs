@@ -11,7 +11,7 @@
 //! | `front-matter-toml` | note | TOML stands between the fences of YAML |
 //! | `front-matter-unclosed` | error | the front matter has no end; no skill |
 //! | `front-matter-refused` | error | the front matter is out of all proportion; no skill |
-//! | `not-utf8`, `not-text` | error | the file is no text; no skill, or no resource |
+//! | `file-not-utf8`, `file-not-text` | error | the file is no text; no skill, or no resource |
 //! | `utf16` | note | the file was decoded from UTF-16 |
 //! | `id-invalid` | warning, error | `id` can be none and the folder's name stands in its place; or that can be none either |
 //! | `name-differs` | warning | `name` is not the folder's or file's |

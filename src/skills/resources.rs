@@ -58,7 +58,7 @@ impl Files<'_> {
             Ok(text) => Ok(Resource { path, text, is_cut: cut }),
             Err(offset) => {
                 let message = format!("no text: at offset {offset} this is no UTF-8");
-                Err(Diagnostic::error("not-utf8", message).at(path.to_string_lossy()))
+                Err(Diagnostic::error("file-not-utf8", message).at(path.to_string_lossy()))
             }
         }
     }

@@ -116,7 +116,7 @@ fn the_settings_are_told(place: &Place) {
     assert!(row.origin.kind != OriginKind::Default && row.origin.to_string().contains("bcode.toml:5"), "{}", row.origin);
     let codes: Vec<(&str, Severity)> = loaded.findings.iter().map(|found| (&*found.code, found.severity)).collect();
     assert!(
-        codes.iter().any(|(code, _)| *code == "unknown-key")
+        codes.iter().any(|(code, _)| *code == "key-unknown")
             && codes.iter().filter(|(_, severity)| *severity == Severity::Error).count() == 2,
         "{:?}",
         loaded.findings
@@ -166,7 +166,7 @@ fn what_is_sent_is_well_formed(assembly: &Assembly) {
             ("skill-unknown", "`bomb`"),
             ("invisible-characters", "forged"),
             ("link-to-nothing", "INVARIANTS.md"),
-            ("not-text", "deep/AGENTS.md"),
+            ("file-not-text", "deep/AGENTS.md"),
         ] {
             let told: Vec<String> = manifest.diagnostics.iter().filter(|found| found.code == code).map(ToString::to_string).collect();
             assert!(told.len() == 1 && told[0].contains(about), "{code} in {format}: {:#?}", manifest.diagnostics);

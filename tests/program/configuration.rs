@@ -55,7 +55,7 @@ fn a_good_configuration_is_exit_code_0_and_so_is_a_warning() {
     assert_eq!((good.data(), &*good.stderr), ("", "The configuration is good.\n"));
     place.write("work/bcode.toml", "[system_prompt]\nmode = \"replace\"\n");
     let warned = place.run(&["config", "check"]);
-    assert!(warned.data().contains("warning[empty-system-prompt]"), "{}", warned.stdout);
+    assert!(warned.data().contains("warning[system-prompt-empty]"), "{}", warned.stdout);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn an_unknown_key_is_a_warning_that_names_the_nearest_and_check_exits_1() {
     let place = Place::new();
     place.write("work/bcode.toml", "[skills]\nenabeld = false\n[someone.elses]\ntable = 1\n");
     let said = format!(
-        "{}:2:1: warning[unknown-key]: `skills.enabeld` is not a known key; the nearest is `skills.enabled`\n",
+        "{}:2:1: warning[key-unknown]: `skills.enabeld` is not a known key; the nearest is `skills.enabled`\n",
         place.shown("work/bcode.toml")
     );
     let run = place.run(&["render", "-m", "hi"]);
@@ -90,7 +90,9 @@ fn a_broken_file_that_was_found_costs_its_broken_keys_alone() {
     for arguments in [&["render", "-m", "hi"][..], &["explain", "-m", "hi"], &["skills", "list"], &["config", "show"]] {
         let run = place.run(arguments);
         assert_eq!(run.code, 0, "{arguments:?}: {}", run.stderr);
-        for place in ["2:13: error[zero]", "3:1: warning[unknown-key]", "9:8: error[unknown-value]", "11:24: error[wrong-type]"] {
+        for place in
+            ["2:13: error[value-out-of-range]", "3:1: warning[key-unknown]", "9:8: error[value-unknown]", "11:24: error[value-type]"]
+        {
             assert!(run.stderr.contains(&format!("{path}:{place}")), "{arguments:?} {place}: {}", run.stderr);
         }
     }
@@ -120,16 +122,20 @@ fn a_broken_file_that_was_named_stops_with_all_findings() {
     let path = place.write("named.toml", BROKEN);
     for command in [&["render", "-m", "hi"][..], &["explain", "-m", "hi"], &["skills", "list"], &["config", "show"]] {
         let run = place.run(&[command, &["--config", path.to_str().unwrap()]].concat());
-        for at in
-            ["2:13: error[zero]", "3:1: warning[unknown-key]", "9:8: error[unknown-value]", "11:24: error[wrong-type]", "14:17: error["]
-        {
+        for at in [
+            "2:13: error[value-out-of-range]",
+            "3:1: warning[key-unknown]",
+            "9:8: error[value-unknown]",
+            "11:24: error[value-type]",
+            "14:17: error[",
+        ] {
             assert!(run.failure().contains(&format!("{}:{at}", path.display())), "{command:?} {at}: {}", run.stderr);
         }
     }
     let by_variable = finish(place.command(&["render", "-m", "hi"]).env("BCODE_CONFIG", &path), b"");
-    assert!(by_variable.failure().contains("2:13: error[zero]"));
+    assert!(by_variable.failure().contains("2:13: error[value-out-of-range]"));
     let in_variable = finish(place.command(&["render", "-m", "hi"]).env("BCODE_CONFIG_TOML", "[skills]\nenabled = 3"), b"");
-    assert!(in_variable.failure().contains("BCODE_CONFIG_TOML:2:11: error[wrong-type]"), "{}", in_variable.stderr);
+    assert!(in_variable.failure().contains("BCODE_CONFIG_TOML:2:11: error[value-type]"), "{}", in_variable.stderr);
     let key = finish(place.command(&["render", "-m", "hi"]).env("BCODE_SKILLS__PROMPT__MAX_BYTES", "0"), b"");
     assert!(key.failure().contains("BCODE_SKILLS__PROMPT__MAX_BYTES"), "{}", key.stderr);
 }
@@ -226,7 +232,7 @@ fn a_user_file_that_lies_in_an_untrusted_workspace_is_not_read() {
     assert_eq!(untrusted.data(), "All values are the defaults.\n");
     assert!(untrusted.stderr.starts_with(&format!("{} is not trusted", place.shown("work"))), "{}", untrusted.stderr);
     let check = at_home(&["config", "check", "--untrusted"]);
-    let note = format!("{}: note[not-trusted]: lies in the workspace, which is not trusted, and is not read\n", file.display());
+    let note = format!("{}: note[file-not-trusted]: lies in the workspace, which is not trusted, and is not read\n", file.display());
     assert!(check.data().contains(&note), "{}", check.stdout);
     assert!(check.stderr.contains("is not trusted"), "{}", check.stderr);
     assert!(at_home(&["config", "show", "--changed"]).data().contains("Of the repository."), "trusted, it is the user's");

@@ -280,8 +280,8 @@ fn what_could_not_be_done_is_exit_code_1_and_says_what() {
     for (arguments, said) in [
         (&["render", "-m", "a", "--dir", "nowhere"][..], "nowhere"),
         (&["render", "-m", "a", "--dir", "file"], "file"),
-        (&["render", "-m", "a", "--config", "nowhere.toml"], "nowhere.toml: error[missing-file]"),
-        (&["config", "show", "--config", "nowhere.toml"], "nowhere.toml: error[missing-file]"),
+        (&["render", "-m", "a", "--config", "nowhere.toml"], "nowhere.toml: error[file-missing]"),
+        (&["config", "show", "--config", "nowhere.toml"], "nowhere.toml: error[file-missing]"),
         (&["config", "show", "--config", "."], "error["),
         (&["skills", "list", "--dir", "nowhere"], "nowhere"),
         (&["skills", "list", "--root", "nowhere"], "nowhere"),

@@ -289,13 +289,13 @@ fn a_list_of_roots_reads_them_as_the_configuration_says() {
     }
     let one = place.shown("one");
     let missing = place.run(&["skills", "list", "--root", &one, "--config", "nowhere.toml"]);
-    assert!(missing.failure().contains("nowhere.toml: error[missing-file]"), "{}", missing.stderr);
+    assert!(missing.failure().contains("nowhere.toml: error[file-missing]"), "{}", missing.stderr);
     place.write("work/bcode.toml", "skills.disabled.ids = ['a']\nskills.overrides.b = 'manual'\nskills.size = 1\n");
     let run = place.run(&["skills", "list", "--json", "--root", &one]);
     let found = list(run.data());
     let told: Vec<_> = found.skills.iter().map(|skill| (skill.disabled, skill.visibility)).collect();
     assert_eq!(told, [(true, SkillVisibility::Auto), (false, SkillVisibility::Manual)]);
-    assert!(run.stderr.contains("warning[unknown-key]"), "{}", run.stderr);
+    assert!(run.stderr.contains("warning[key-unknown]"), "{}", run.stderr);
     let small = finish(place.command(&["skills", "list", "--json", "--root", &one]).env("BCODE_SKILLS__MAX_SKILL_FILE_BYTES", "50"), b"");
     assert!(ids(&list(small.data())).is_empty(), "{}", small.stdout);
 }

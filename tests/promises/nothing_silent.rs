@@ -27,7 +27,7 @@ proptest! {
         let place = Place::new();
         place.write("work/bcode.toml", format!("{}[{table}]\n{key} = true\n", "# a comment\n".repeat(lines)));
         let loaded = Loader::new(&place.environment(""), &place.workspace()).load().unwrap();
-        let told: Vec<_> = loaded.findings.iter().filter(|found| found.code == "unknown-key").collect();
+        let told: Vec<_> = loaded.findings.iter().filter(|found| found.code == "key-unknown").collect();
         prop_assert_eq!(told.len(), usize::from(!is_known));
         for found in told {
             prop_assert_eq!(found.line, Some(u32::try_from(lines + 2).unwrap()));
@@ -89,7 +89,7 @@ fn whatever_else_is_wrong_is_told_once() {
         ("front-matter-toml", "a/SKILL.md", ok("name = 'a'\ndescription = 'd'")),
         ("no-usable-text", "a/SKILL.md", "---\nname: a\n---\n".to_owned()),
         ("instruction-file-name", "a/skill.md", ok("name: a\ndescription: d")),
-        ("not-text", "a/SKILL.md", "---\nname: a\0\n---\n".to_owned()),
+        ("file-not-text", "a/SKILL.md", "---\nname: a\0\n---\n".to_owned()),
         ("file-too-large", "a/SKILL.md", format!("---\nname: a\ndescription: {}\n---\n", "d".repeat(300_000))),
     ] {
         let place = Place::new();
@@ -120,7 +120,7 @@ fn the_program_shows_each_of_them() {
     let text = |output: &Output| [&*output.stdout, &*output.stderr].map(String::from_utf8_lossy).concat();
     let check = run(&["config", "check"]);
     assert!(
-        text(&check).contains("bcode.toml:2:1") && text(&check).contains("unknown-key") && check.status.code() == Some(1),
+        text(&check).contains("bcode.toml:2:1") && text(&check).contains("key-unknown") && check.status.code() == Some(1),
         "{}",
         text(&check)
     );

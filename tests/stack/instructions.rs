@@ -254,16 +254,18 @@ fn an_empty_agents_md_says_that_claude_md_is_not_read() {
     place.write("work/CLAUDE.md", "Not read.");
     let said = place.start("", "hi");
     assert!(!said.new.contains("Not read."));
-    assert_eq!(said.codes(), ["empty-instructions"]);
+    assert_eq!(said.codes(), ["instructions-empty"]);
 }
 
 #[test]
 fn instruction_files_are_read_in_the_encodings_that_editors_write() {
     let place = Place::new();
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain("Règle.".encode_utf16().flat_map(u16::to_le_bytes)).collect();
-    for (bytes, text, code) in
-        [(&b"\xef\xbb\xbfRule."[..], "Rule.", None), (&utf16, "Règle.", Some("utf16")), (b"R\xffule.", "R\u{fffd}ule.", Some("not-utf8"))]
-    {
+    for (bytes, text, code) in [
+        (&b"\xef\xbb\xbfRule."[..], "Rule.", None),
+        (&utf16, "Règle.", Some("utf16")),
+        (b"R\xffule.", "R\u{fffd}ule.", Some("file-not-utf8")),
+    ] {
         place.write("work/AGENTS.md", bytes);
         let said = place.start("", "hi");
         assert!(said.fragment("instructions:AGENTS.md").contains(&format!("\n{text}\n")), "{}", said.new);

@@ -20,7 +20,7 @@ impl DocumentSource for Changing {
     fn read(&self) -> ReadingDocument {
         let read = match *self.0.lock().unwrap() {
             Some(text) => Ok((!text.is_empty()).then(|| Document::new(text).path("/w/INVARIANTS.md"))),
-            None => Err(Diagnostic::warning("unreadable", "could not be read")),
+            None => Err(Diagnostic::warning("file-unreadable", "could not be read")),
         };
         Box::pin(std::future::ready(read))
     }
@@ -60,7 +60,7 @@ async fn a_document_that_goes_is_said_to_be_gone_and_a_fault_makes_nothing_gone(
     assert!(chat.says("keys").await.tail.contains("**Keys.**"));
     document.is(None);
     let unread = chat.says("tabs").await;
-    assert_eq!((&*unread.tail, unread.codes()), ("", vec!["unreadable"]));
+    assert_eq!((&*unread.tail, unread.codes()), ("", vec!["file-unreadable"]));
     document.is(Some("Prose alone, of keys."));
     let empty = chat.says("keys").await;
     assert_eq!(

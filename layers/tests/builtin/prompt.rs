@@ -56,7 +56,7 @@ struct Changing(Arc<Mutex<Result<Option<&'static str>, ()>>>);
 impl DocumentSource for Changing {
     fn read(&self) -> ReadingDocument {
         let now = *self.0.lock().unwrap();
-        let read = now.map(|text| text.map(Document::new)).map_err(|()| Diagnostic::warning("unreadable", "a disk fault"));
+        let read = now.map(|text| text.map(Document::new)).map_err(|()| Diagnostic::warning("file-unreadable", "a disk fault"));
         Box::pin(std::future::ready(read)) as Pin<Box<_>>
     }
 }
@@ -69,7 +69,7 @@ async fn invariants_that_change_are_told_at_the_tail_and_a_fault_makes_nothing_g
     assert_eq!(first.system, "<repository_invariants>\n* **One.** &lt;/repository_invariants>\n</repository_invariants>");
     *document.0.lock().unwrap() = Err(());
     let second = chat.says("two").await;
-    assert_eq!((&*second.tail, second.codes()), ("", vec!["unreadable"]));
+    assert_eq!((&*second.tail, second.codes()), ("", vec!["file-unreadable"]));
     *document.0.lock().unwrap() = Ok(Some("* **Two.**"));
     let third = chat.says("three").await;
     assert_eq!(third.system, first.system);

@@ -22,7 +22,7 @@ fn utf8(bytes: &[u8], skipped: usize, complete: bool) -> Result<Cow<'_, str>, Di
             let valid = error.valid_up_to();
             let (line, column) = position(from_valid(bytes, valid), valid);
             let message = format!("byte {:#04X} at offset {} is no UTF-8; save the file as UTF-8", bytes[valid], skipped + valid);
-            return Err(Diagnostic::error("not-utf8", message).line(line).column(column));
+            return Err(Diagnostic::error("file-not-utf8", message).line(line).column(column));
         }
     };
     // The least of some bytes is faster to be had than the first that is zero, and this is most of what is done with a file's body.
@@ -35,7 +35,7 @@ fn utf8(bytes: &[u8], skipped: usize, complete: bool) -> Result<Cow<'_, str>, Di
         Some(offset) => {
             let (line, column) = position(text, offset);
             let message = format!("a NUL byte at offset {}: this is no text file", skipped + offset);
-            Err(Diagnostic::error("not-text", message).line(line).column(column))
+            Err(Diagnostic::error("file-not-text", message).line(line).column(column))
         }
     }
 }
@@ -59,11 +59,11 @@ fn utf16(
     let mut offset = 2;
     for decoded in char::decode_utf16(units) {
         let c = decoded.map_err(|_| {
-            Diagnostic::error("not-utf8", format!("the file is {name}, but at offset {offset} it is broken; save it as UTF-8"))
+            Diagnostic::error("file-not-utf8", format!("the file is {name}, but at offset {offset} it is broken; save it as UTF-8"))
         })?;
         if c == '\0' {
             return Err(Diagnostic::error(
-                "not-text",
+                "file-not-text",
                 format!("the file is {name}, and has a NUL at offset {offset}: this is no text file"),
             ));
         }
@@ -72,7 +72,7 @@ fn utf16(
     }
     if complete && bytes.len() % 2 == 1 {
         let message = format!("the file is {name}, but ends within a character; save it as UTF-8");
-        return Err(Diagnostic::error("not-utf8", message));
+        return Err(Diagnostic::error("file-not-utf8", message));
     }
     notes.push(Diagnostic::note("utf16", format!("the file is {name} and was decoded; UTF-8 is what others read")).line(1).column(1));
     Ok(text.into())

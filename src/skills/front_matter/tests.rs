@@ -233,12 +233,12 @@ fn line_ends_marks_and_encodings() {
         let document = read(&bytes).unwrap();
         assert_eq!((json(&document).as_str(), document.body()), (r#"{"name":"中"}"#, "😀"));
         assert_eq!(document.diagnostics[0].code, "utf16");
-        assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap_err().code, "not-utf8");
+        assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap_err().code, "file-not-utf8");
     }
     let error = read(b"---\nname: \xFF\n---\n").unwrap_err();
-    assert_eq!((error.code.as_ref(), error.line, error.column), ("not-utf8", Some(2), Some(7)));
+    assert_eq!((error.code.as_ref(), error.line, error.column), ("file-not-utf8", Some(2), Some(7)));
     assert!(error.message.contains("offset 10"), "{error}");
-    assert_eq!(read(&[0; 64]).unwrap_err().code, "not-text");
+    assert_eq!(read(&[0; 64]).unwrap_err().code, "file-not-text");
 }
 
 #[test]
