@@ -5,6 +5,8 @@ mod bodies;
 mod configuration;
 mod explain;
 mod findings;
+#[cfg(not(feature = "proxy"))]
+mod no_serve;
 mod progress;
 mod render;
 #[cfg(feature = "proxy")]
@@ -47,6 +49,10 @@ enum Command {
     /// Stand before an LLM's API as a proxy that assembles the conversations on their way there.
     #[cfg(feature = "proxy")]
     Serve(serve::Serve),
+    /// Needs the feature `proxy`, which this build is without.
+    #[cfg(not(feature = "proxy"))]
+    #[command(hide = true)]
+    Serve(no_serve::Serve),
 }
 
 /// Why a command stops. Each is an exit code.
@@ -93,6 +99,8 @@ pub fn main() -> ExitCode {
         Command::Config(command) => command.run(&mut terminal),
         #[cfg(feature = "proxy")]
         Command::Serve(command) => command.run(&mut terminal),
+        #[cfg(not(feature = "proxy"))]
+        Command::Serve(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,6 +19,9 @@ pub(super) struct Terminal {
     is_verbose: bool,
 }
 
+/// As wide as any line.
+pub(super) const UNCUT: usize = usize::MAX;
+
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const RED: Style = AnsiColor::Red.on_default();
@@ -30,12 +33,12 @@ impl Terminal {
     pub(super) fn of_process(is_verbose: bool) -> Self {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let size = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let width = columns.or_else(|| io::stdout().is_terminal().then(size).flatten()).unwrap_or(100);
+        let width = columns.or_else(|| io::stdout().is_terminal().then(size).flatten());
         let (data, talk) = (anstream::stdout(), anstream::stderr());
         let is_seen = talk.is_terminal();
-        Self { data, talk, width: width.clamp(60, 240), is_seen, is_verbose }
+        Self { data, talk, width: width.map_or(UNCUT, |width| width.clamp(60, 240)), is_seen, is_verbose }
     }
-    /// Columns of the terminal; 100 where there is none.
+    /// Columns of the terminal, from 60 to 240; [`UNCUT`] where there is none, such as before another program.
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -104,6 +107,11 @@ pub(super) fn printable(text: &str) -> String {
     }
     let is_plain = |c: char| c == '\n' || c == '\t' || !escape::is_invisible(c);
     text.chars().map(|c| if is_plain(c) { c } else { '\u{fffd}' }).collect()
+}
+
+/// The most columns of a part of a line, in lines of this width.
+pub(super) fn at_most(columns: usize, width: usize) -> usize {
+    if width == UNCUT { UNCUT } else { columns }
 }
 
 /// The beginning of a line that takes at most so many columns, an ellipsis where something is missing. Wide characters take two.

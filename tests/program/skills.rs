@@ -230,6 +230,21 @@ fn a_narrow_terminal_gets_short_lines() {
 }
 
 #[test]
+fn what_another_program_reads_is_cut_nowhere() {
+    let place = Place::new();
+    let (id, description) = ("an-id-that-is-longer-than-a-column-of-the-table", "Many words that go on. ".repeat(20));
+    place.skill(id, &description, "");
+    for (arguments, expected) in [
+        (&["skills", "list"][..], description.trim()),
+        (&["skills", "list"], id),
+        (&["skills", "match", &format!("{id}, and many words")], id),
+    ] {
+        let run = finish(place.command(arguments).env_remove("COLUMNS"), b"");
+        assert!(run.data().contains(expected) && !run.data().contains('…'), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn notes_are_counted_and_shown_to_who_asks() {
     let place = Place::new();
     place.write("work/skills/a/SKILL.md", "---\nname: a\ndescription: d\nmine: 1\n---\n");

@@ -1,6 +1,6 @@
 //! The manifest as a table with bars, like a disk-usage view.
 
-use crate::cli::terminal::{BOLD, CYAN, DIM, YELLOW, printable, within_columns};
+use crate::cli::terminal::{BOLD, CYAN, DIM, YELLOW, at_most, printable, within_columns};
 use crate::layers::{CutOutput, CutText, Manifest, Placement, RenderedFragment, RenderedTool};
 use unicode_width::UnicodeWidthStr;
 
@@ -17,7 +17,7 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
     }
     let all: usize = fragments.iter().map(|(_, fragment)| fragment.tokens).sum();
     let largest = fragments.iter().map(|(_, fragment)| fragment.tokens).max().unwrap_or(1).max(1);
-    let id_width = fragments.iter().map(|(_, fragment)| fragment.id.width()).max().unwrap_or_default().clamp(8, ID);
+    let id_width = fragments.iter().map(|(_, fragment)| fragment.id.width()).max().unwrap_or_default().max(8).min(at_most(ID, width));
     let mut out = format!(
         "{BOLD}{:<id_width$}  {:<7}  {:>7}  {:>7}  {:>5}  {:<BAR$}  {:<11}  from{BOLD:#}\n",
         "fragment", "tier", "tokens", "bytes", "share", "", "limit"
@@ -29,7 +29,7 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
             placement = Some(at);
         }
         let RenderedFragment { tokens, bytes, .. } = fragment;
-        let id = padded(&within_columns(&printable(&fragment.id), ID), id_width);
+        let id = padded(&within_columns(&printable(&fragment.id), at_most(ID, width)), id_width);
         let (share, bar) = (format!("{}%", (tokens * 100 + all / 2) / all.max(1)), bar(*tokens, largest));
         let limit = limit(fragment);
         let limit = if fragment.limit.is_some_and(|limit| limit.cut) { format!("{YELLOW}{limit}{YELLOW:#}") } else { limit };
@@ -50,7 +50,7 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
             budget.shed.iter().map(|shed| format!("{} {} of {}", printable(&shed.id), shed.after, shed.before)).collect();
         out.push_str(&if shed.is_empty() { format!("{told}.\n") } else { format!("{told}; shed: {}.\n", shed.join(", ")) });
     }
-    out.push_str(&tools(manifest, id_width));
+    out.push_str(&tools(manifest, id_width, width));
     if !manifest.described_tools.is_empty() {
         let tools: Vec<String> = manifest.described_tools.iter().map(|tool| printable(tool)).collect();
         out.push_str(&format!("Descriptions changed of the tools {}.\n", tools.join(", ")));
@@ -66,13 +66,13 @@ pub(super) fn of(manifest: &Manifest, width: usize) -> String {
 }
 
 /// The tools that layers proposed, with a row for each, those that were left out among them.
-fn tools(manifest: &Manifest, id_width: usize) -> String {
+fn tools(manifest: &Manifest, id_width: usize, width: usize) -> String {
     if manifest.tools.is_empty() {
         return String::new();
     }
     let mut out = format!("\n{BOLD}{:<id_width$}  {:<7}  {:>7}  {:>7}  from{BOLD:#}\n", "tool", "", "tokens", "bytes");
     for RenderedTool { name, layer, bytes, tokens, left_out, .. } in &*manifest.tools {
-        let name = padded(&within_columns(&printable(name), ID), id_width);
+        let name = padded(&within_columns(&printable(name), at_most(ID, width)), id_width);
         let layer = printable(layer);
         out.push_str(&match left_out {
             None => format!("{name}  {:<7}  {tokens:>7}  {bytes:>7}  {layer}\n", "added"),

@@ -1,7 +1,7 @@
 //! `skills match`: which skills a text speaks of, and why.
 
 use super::super::Outcome;
-use super::super::terminal::{self, BOLD, CYAN, DIM, Terminal, printable, within_columns};
+use super::super::terminal::{self, BOLD, CYAN, DIM, Terminal, at_most, printable, within_columns};
 use super::super::workspace::WorkspaceOptions;
 use crate::layers::skill::{SkillEvidence, SkillEvidenceKind, SkillMatch, SkillRegistry, Skills};
 use crate::layers::{AutoActivate, MatchEffect};
@@ -84,10 +84,10 @@ fn report(skills: &Skills, text: &str, files: &[String], mode: AutoActivate, max
 /// A line a skill: id, score, what it brings about, and why.
 fn table(matches: &[Explained], width: usize) -> String {
     let shown = &matches[..matches.len().min(MOST_ROWS)];
-    let ids = shown.iter().map(|row| row.found.id.as_str().width()).max().unwrap_or(0).min(32);
+    let ids = shown.iter().map(|row| row.found.id.as_str().width()).max().unwrap_or(0).min(at_most(32, width));
     let mut out = String::new();
     for Explained { found, effect, .. } in shown {
-        let id = printable(&within_columns(found.id.as_str(), 32));
+        let id = printable(&within_columns(found.id.as_str(), at_most(32, width)));
         let pad = " ".repeat(ids.saturating_sub(id.width()));
         let effect = match effect {
             MatchEffect::Activates => format!("{CYAN}activated{CYAN:#}"),

@@ -7,7 +7,7 @@ mod new;
 mod validate;
 
 use super::session::{Activity, active_in};
-use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, printable, within_columns};
+use super::terminal::{self, BOLD, DIM, Terminal, YELLOW, at_most, printable, within_columns};
 use super::workspace::{LOOKING, WorkspaceOptions, skill_id, wait};
 use super::{Failure, Outcome};
 use crate::Assembly;
@@ -154,18 +154,20 @@ struct Listed<'a> {
 
 /// A line a skill: id, source, marks, description, and what else is worth knowing at a glance.
 fn table(skills: &[&SkillSummary], active: &[ActiveSkill], width: usize) -> String {
-    let widest = |text: fn(&SkillSummary) -> &str, most: usize| skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(most);
+    let widest = |text: fn(&SkillSummary) -> &str, most: usize| {
+        skills.iter().map(|skill| text(skill).width()).max().unwrap_or(0).min(at_most(most, width))
+    };
     let ids = widest(|skill| skill.id.as_str(), 32);
     let sources = widest(|skill| &skill.source.label, 24);
     let mut out = String::new();
     for skill in skills {
-        let id = printable(&within_columns(skill.id.as_str(), 32));
+        let id = printable(&within_columns(skill.id.as_str(), at_most(32, width)));
         let mut marks = marks(skill);
         if active.iter().any(|active| active.id == skill.id) {
             marks.insert(0, "active");
         }
         let marks = if marks.is_empty() { String::new() } else { format!("{YELLOW}({}){YELLOW:#} ", marks.join(", ")) };
-        let glance = glance(skill);
+        let glance = glance(skill, at_most(40, width));
         let taken = ids + sources + 4 + glance.width() + if marks.is_empty() { 0 } else { marks.width() };
         let description = within_columns(&one_line(&skill.description), width.saturating_sub(taken).max(20)).into_owned();
         let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(text.width()));
@@ -180,12 +182,12 @@ fn table(skills: &[&SkillSummary], active: &[ActiveSkill], width: usize) -> Stri
 }
 
 /// Version, license and what it needs, in brackets; nothing where it says none of them.
-fn glance(skill: &SkillSummary) -> String {
+fn glance(skill: &SkillSummary, columns: usize) -> String {
     let needs: Vec<&str> = skill.requirements.packages.iter().chain(&skill.requirements.settings).map(String::as_str).collect();
     let needs = (!needs.is_empty()).then(|| format!("needs {}", needs.join(", ")));
     let told: Vec<String> =
         [skill.version.clone(), skill.license.clone(), needs].into_iter().flatten().map(|text| one_line(&text).into_owned()).collect();
-    if told.is_empty() { String::new() } else { format!(" [{}]", within_columns(&told.join("; "), 40)) }
+    if told.is_empty() { String::new() } else { format!(" [{}]", within_columns(&told.join("; "), columns)) }
 }
 
 fn marks(skill: &SkillSummary) -> Vec<&'static str> {
