@@ -129,10 +129,15 @@ pub(super) fn declared<'a>(
                 continue;
             }
             let is_phrase = text.contains(' ');
-            let Some(weight) = weight(kind, is_phrase, &text) else { continue };
-            let same = found.entry(text).or_default();
-            if !same.iter().any(|needle| needle.skill == skill) {
-                same.push(Needle { skill, kind, what: what.into(), is_phrase, weight });
+            let mut put = |text: String, weight: f32| {
+                let same = found.entry(text).or_default();
+                if !same.iter().any(|needle| needle.skill == skill) {
+                    same.push(Needle { skill, kind, what: what.into(), is_phrase, weight });
+                }
+            };
+            match weight(kind, is_phrase, &text) {
+                Some(weight) => put(text, weight),
+                None => called_a_skill(&text).into_iter().for_each(|text| put(text, NAMED)),
             }
         }
     }
@@ -181,7 +186,7 @@ impl Needles {
                     // Keywords that end here and began later are found from where they began.
                     let ending = (0..automaton.match_len(state)).map(|n| automaton.match_pattern(state, n));
                     let here = ending.filter(|pattern| automaton.pattern_len(*pattern) == at + 1 - from);
-                    hits.extend(here.map(|pattern| (pattern.as_usize(), text.is_quoted(from))));
+                    hits.extend(here.map(|pattern| (pattern.as_usize(), text.is_quoted(from) && text.is_quoted(at))));
                 }
             }
         }
@@ -192,13 +197,21 @@ impl Needles {
     }
 }
 
+/// A skill that is named as one.
+const NAMED: f32 = 0.5;
+
+/// A name of one word means the skill where the text calls it one.
+fn called_a_skill(name: &str) -> [String; 4] {
+    [format!("{name} skill"), format!("`{name}` skill"), format!("skill {name}"), format!("skill: {name}")]
+}
+
 /// `None` for what the words of names find better: a name of one word, which is often one that many tasks share (`build`, `review`).
 fn weight(kind: SkillEvidenceKind, is_phrase: bool, text: &str) -> Option<f32> {
     let is_declared = kind == SkillEvidenceKind::Keyword;
     match (is_declared, is_phrase) {
         (true, true) => Some(0.8),
         (true, false) => Some(if words::says_little(text) && text.chars().all(char::is_alphanumeric) { 0.2 } else { 0.5 }),
-        (false, true) => Some(if words::says_little(text) { 0.1 } else { 0.5 }),
+        (false, true) => Some(if words::says_little(text) { 0.1 } else { NAMED }),
         (false, false) => None,
     }
 }

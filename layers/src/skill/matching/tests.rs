@@ -36,6 +36,34 @@ fn what_skills_declare_is_found_without_their_words() {
 }
 
 #[test]
+fn a_name_of_one_word_means_the_skill_where_the_text_calls_it_one() {
+    let matcher = Matcher::new(&[skill("review", &[], &[]), skill("docker", &[], &[])]);
+    for (text, named) in [
+        ("run the review skill", &["review"][..]),
+        ("use the Docker skill, then the review-skill", &["docker", "review"]),
+        ("load skill docker", &["docker"]),
+        ("skill: review", &["review"]),
+        ("use the `docker` skill", &["docker"]),
+        ("review my docker file", &[]),
+        ("my skill reviews", &[]),
+        ("a preview skill", &[]),
+        ("a skillful review", &[]),
+    ] {
+        let found = matcher.find(text);
+        let mut ids: Vec<&str> = found
+            .iter()
+            .filter(|found| {
+                found.evidence.iter().any(|evidence| evidence.kind == SkillEvidenceKind::Id && evidence.weight >= SUGGESTION_THRESHOLD)
+            })
+            .map(|found| found.id.as_str())
+            .collect();
+        ids.sort_unstable();
+        assert_eq!(ids, named, "{text}");
+        assert!(found.iter().all(|found| !found.is_strong), "{text}: no name activates a skill");
+    }
+}
+
+#[test]
 fn a_keyword_is_a_run_of_whole_tokens() {
     for (keyword, text, matches) in [
         ("rust", "I trust you", false),
