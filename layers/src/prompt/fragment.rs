@@ -1,84 +1,22 @@
 //! What a layer adds: a fragment, its text, and where both came from.
 
+mod id;
+mod text;
+
 use crate::skill::{ActiveSkill, SkillId};
-use crate::text::hash::hash;
-use crate::text::{Fitted, Limit, Room, TextChange};
+use crate::text::{Limit, Room, TextChange};
 use crate::wire::{ToolDefinition, ToolOutputBound};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::{Diagnostic, Lines, Shedding};
-
-/// Unique in a request, and the same thing's in every request: `skill_catalog`, `instructions:api/AGENTS.md`.
-pub type FragmentId = Cow<'static, str>;
-
-/// A fragment's own id, of which a clone is no copy: those that are ready-made give it in each request. It is looked up by a hash that it keeps.
-#[derive(Clone)]
-pub(crate) struct SharedId {
-    id: Id,
-    hash: u64,
-}
-
-#[derive(Clone)]
-enum Id {
-    Static(&'static str),
-    Shared(Arc<str>),
-}
-
-impl SharedId {
-    /// A hash of the text, and of nothing else.
-    pub(crate) fn hash(&self) -> u64 {
-        self.hash
-    }
-}
-
-impl std::ops::Deref for SharedId {
-    type Target = str;
-    fn deref(&self) -> &str {
-        match &self.id {
-            Id::Static(id) => id,
-            Id::Shared(id) => id,
-        }
-    }
-}
-impl PartialEq for SharedId {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-impl Eq for SharedId {}
-impl Hash for SharedId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-impl From<FragmentId> for SharedId {
-    fn from(id: FragmentId) -> Self {
-        let hash = hash(&id);
-        let id = match id {
-            Cow::Borrowed(id) => Id::Static(id),
-            Cow::Owned(id) => Id::Shared(id.into()),
-        };
-        Self { id, hash }
-    }
-}
-impl From<&SharedId> for FragmentId {
-    fn from(id: &SharedId) -> Self {
-        match &id.id {
-            Id::Static(id) => Self::Borrowed(id),
-            Id::Shared(id) => Self::Owned(id.as_ref().to_owned()),
-        }
-    }
-}
-impl fmt::Display for SharedId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
-}
+pub use id::FragmentId;
+pub(crate) use id::SharedId;
+pub use text::Text;
 
 /// The id of a skill's body is this and the skill's id.
 pub const ACTIVE_SKILL: &str = "active_skill:";
@@ -203,61 +141,6 @@ impl fmt::Display for Source {
             Self::File { path, lines: None } => path,
             Self::File { path, lines: Some(lines) } => return write!(f, "{path}:{lines}"),
         })
-    }
-}
-
-/// A fragment's text. It knows how to say less, and what to say when it has changed. Called while its session is locked: it must not call the
-/// session.
-pub trait Text: Send + Sync {
-    /// As much as the room holds; never more, from 0 up. In [`Room::UNLIMITED`] it is the whole: the fragment's *value*, by which a change is
-    /// noticed.
-    fn fit(&self, room: &Room<'_>) -> Fitted<'_>;
-
-    /// What to say where `said`, the value told last, differs from the value of now. `None`: nothing worth saying, and `said` stays the one told.
-    /// Never more than the room holds.
-    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
-        let _ = said;
-        Some(self.fit(room))
-    }
-
-    /// The least that is to be said of it where a budget is short. Unless told otherwise nothing: it may go whole.
-    fn least(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
-    }
-
-    /// The value, where it is kept so that others can hold it too: a session that told it keeps no copy, and knows it again by where it stands. It
-    /// is what [`fit`](Self::fit) gives in [`Room::UNLIMITED`].
-    fn shared(&self) -> Option<&Arc<str>> {
-        None
-    }
-}
-
-impl<T: Text + ?Sized> Text for Arc<T> {
-    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
-        (**self).fit(room)
-    }
-    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
-        (**self).since(said, room)
-    }
-    fn least(&self) -> Cow<'_, str> {
-        (**self).least()
-    }
-    fn shared(&self) -> Option<&Arc<str>> {
-        (**self).shared()
-    }
-}
-impl<T: Text + ?Sized> Text for &'static T {
-    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
-        (**self).fit(room)
-    }
-    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
-        (**self).since(said, room)
-    }
-    fn least(&self) -> Cow<'_, str> {
-        (**self).least()
-    }
-    fn shared(&self) -> Option<&Arc<str>> {
-        (**self).shared()
     }
 }
 

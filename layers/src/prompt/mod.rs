@@ -6,6 +6,7 @@
 
 mod add;
 mod budget;
+mod context;
 mod diagnostic;
 mod fragment;
 mod lines;
@@ -20,6 +21,7 @@ mod turn;
 pub(crate) use add::impl_tower_layer;
 pub use add::{Add, AddLayer};
 pub use budget::{Budget, Shedding, SheddingRank};
+pub use context::{Context, Host, Purpose};
 pub use diagnostic::{Diagnostic, Severity};
 pub use fragment::{ACTIVE_SKILL, Entry, Fragment, FragmentId, Source, Text, Tier, Trust};
 pub use lines::Lines;
@@ -37,4 +39,4 @@ pub use session::{
 };
 pub use settings::{RepositoryText, Sessions, Settings, TextPlacement};
 pub use stack::{Parts, PerCall, PromptStack};
-pub use turn::{Context, Contribute, Host, Prompt, Purpose, Round, Turn};
+pub use turn::{Contribute, Prompt, Round, Turn};

@@ -4,6 +4,7 @@ use super::*;
 use crate::skill::{SkillSource, SkillSourceKind, SkillSummary};
 use crate::text::Limit;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn skill(id: &str, description: &str) -> Skill {

@@ -1,6 +1,6 @@
 //! The arguments of most calls are plain JSON: their canonical form is known without building a value of them.
 
-use super::MARKS;
+use super::canonical::MARKS;
 
 /// Deeper ones are left to the parser, which has a bound of its own.
 const DEPTH: usize = 32;
