@@ -1,7 +1,8 @@
 //! Folder skills: finding them, reading them, and one snapshot of all.
 //!
 //! [`FolderSkills`] is the registry. What went on in spite of something is a [`Diagnostic`](crate::layers::Diagnostic) with one of these codes, each
-//! with its path, and with line and column where it is about a text:
+//! with its path, and with line and column where it is about a text. What to do about each says `docs/diagnostics.md`, which has the codes of all
+//! modules.
 //!
 //! | code | severity | says |
 //! | --- | --- | --- |
