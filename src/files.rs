@@ -115,7 +115,7 @@ pub(crate) fn is_there(path: &Path) -> bool {
 /// What is said of a link that leads nowhere, or in a circle.
 pub(crate) fn link_to_nothing(path: &Path) -> Option<Diagnostic> {
     let leads_nowhere = !is_there(path) && path.is_symlink();
-    leads_nowhere.then(|| Diagnostic::warning("link-to-nothing", "is a symbolic link to nothing").at(path.to_string_lossy()))
+    leads_nowhere.then(|| Diagnostic::warning("link-unreadable", "is a symbolic link to nothing").at(path.to_string_lossy()))
 }
 
 /// At most so many bytes, and whether there are more.
@@ -203,7 +203,7 @@ impl Texts {
             |reason: &io::Error| Diagnostic::warning("file-unreadable", format!("could not be read: {reason}")).at(shown.clone());
         let real = |path: &Path| path.canonicalize().map_err(|reason| unreadable(&reason));
         if !real(path)?.starts_with(real(root)?) {
-            return Err(Diagnostic::warning("link-out", "leads out of the repository, and is not read").at(shown));
+            return Err(Diagnostic::warning("link-refused", "leads out of the repository, and is not read").at(shown));
         }
         let before = SystemTime::now();
         let Some((file, metadata)) = open_regular(path).map_err(|reason| unreadable(&reason))? else {

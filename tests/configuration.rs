@@ -46,7 +46,7 @@ impl World {
     /// With the test's own folder left out.
     /// But for keys that nothing acts on yet: which those are changes from version to version.
     fn findings(&self, loaded: &Loaded) -> Vec<String> {
-        loaded.findings.iter().filter(|finding| finding.code != "without-effect").map(|finding| self.shown(finding)).collect()
+        loaded.findings.iter().filter(|finding| finding.code != "key-without-effect").map(|finding| self.shown(finding)).collect()
     }
     fn shown(&self, of: &impl ToString) -> String {
         of.to_string().replace(&format!("{}/", self.folder.path().display()), "")
@@ -208,7 +208,7 @@ fn broken_file(content: Option<&[u8]>, expected: &str) {
 #[test]
 fn a_file_that_cannot_be_read_is_a_finding() {
     broken_file(None, ": error[file-not-regular]: is a folder or a special file; allowed: a regular file");
-    broken_file(Some(b"a = 1\n\xc3\xa4 \xff"), ":2:3: error[not-utf-8]: is no UTF-8 from here on");
+    broken_file(Some(b"a = 1\n\xc3\xa4 \xff"), ":2:3: error[file-not-utf8]: is no UTF-8 from here on");
     broken_file(
         Some(b"\xef\xbb\xbfa = \n"),
         ":1:5: error[file-not-toml]: is no TOML: string values must be quoted, expected literal string",

@@ -12,7 +12,7 @@ fn findings(text: &str) -> Vec<String> {
         Ok(loaded) => loaded.findings,
         Err(error) => error.findings().to_vec(),
     };
-    let found = found.iter().filter(|finding| finding.code != "without-effect");
+    let found = found.iter().filter(|finding| finding.code != "key-without-effect");
     found.map(|finding| finding.to_string().replace("BCODE_CONFIG_TOML:", "")).collect()
 }
 

@@ -328,10 +328,7 @@ fn broken_files_cost_a_diagnostic_each() {
     huge.set_len(10_000_000_000).unwrap();
     let skills = place.find();
     assert_eq!(ids(&skills), ["good"]);
-    assert_eq!(
-        codes(&skills),
-        ["file-not-utf8", "no-usable-text", "id-invalid", "file-too-large", "front-matter-unclosed", "file-not-text"]
-    );
+    assert_eq!(codes(&skills), ["file-not-utf8", "text-missing", "id-invalid", "file-too-large", "front-matter-unclosed", "file-not-text"]);
     assert!(skills.snapshot().diagnostics().iter().all(|found| found.path.as_deref().is_some_and(|path| path.ends_with("SKILL.md"))));
 }
 
@@ -431,7 +428,7 @@ fn a_manifest_names_the_bundled_files() {
     assert_eq!((manifest.files[0].as_str(), manifest.files[1].as_str(), manifest.more_files), ("LICENSE", "references/00.md", 3));
     assert_eq!(manifest.other_fields["tags"], "x");
     let found: Vec<_> = manifest.diagnostics.iter().map(|found| (found.code.as_ref(), found.line, found.column)).collect();
-    assert_eq!(found, [("repaired", Some(2), Some(14)), ("field-unknown", Some(3), Some(1))]);
+    assert_eq!(found, [("front-matter-repaired", Some(2), Some(14)), ("field-unknown", Some(3), Some(1))]);
 }
 
 #[test]

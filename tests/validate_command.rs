@@ -60,7 +60,7 @@ fn advice_is_no_failure_and_a_missing_path_is() {
     let (code, data, _) = said(&run(place.path(), &["validate", "good"]));
     assert!(code == 0 && data.contains("good/SKILL.md:5:1: note[body-lines]"), "{data}");
     let (code, data, _) = said(&run(place.path(), &["validate", "flat/good.md"]));
-    assert!(code == 0 && data.contains("note[flat-file]"), "{data}");
+    assert!(code == 0 && data.contains("note[skill-flat]"), "{data}");
     assert!(said(&run(place.path(), &["validate", "readme"])).1.contains("error[instruction-file-name]"));
     assert_eq!(said(&run(place.path(), &["validate", "readme", "--rules", "bcode"])).0, 0);
     let (code, data, talk) = said(&run(place.path(), &["validate", "nowhere", "good"]));

@@ -127,7 +127,7 @@ fn relevant(catalog: &InvariantCatalog, chosen: Chosen, limit: Limit) -> Option<
 fn absent(catalog: Option<&InvariantCatalog>) -> Vec<Entry> {
     let noticed = catalog.into_iter().flat_map(|catalog| {
         let path = &catalog.document().path;
-        let none = Diagnostic::note("no-invariants", "holds no bullet, so there is no invariant to choose");
+        let none = Diagnostic::note("invariants-missing", "holds no bullet, so there is no invariant to choose");
         let none = if path.is_empty() { none } else { none.at(path.clone()) };
         catalog.diagnostics().cloned().chain([none])
     });

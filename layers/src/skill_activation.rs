@@ -233,7 +233,7 @@ impl Contribute for SkillActivationLayer {
                 "the user's message has {} bytes; skills were looked for in {MAX_MATCHED_BYTES} of them, at its beginning and its end",
                 text.len()
             );
-            prompt.diagnose(Diagnostic::note("long-message", message));
+            prompt.diagnose(Diagnostic::note("message-long", message));
         }
         let mut matches = turn.skills.matcher().find_with_files(&text, &turn.context.files);
         self.end_tasks(&matches, turn, prompt);

@@ -80,7 +80,7 @@ fn invisible(skills: &Skills, options: &CatalogOptions) -> Arc<[Diagnostic]> {
         ];
         let marked: Vec<&str> = fields.into_iter().filter_map(|(field, is_marked)| is_marked.then_some(field)).collect();
         let message = || format!("`{}` holds invisible characters ({}); the catalog drops them", summary.id, marked.join(", "));
-        (!marked.is_empty()).then(|| Diagnostic::warning("invisible-characters", message()).at(summary.location.clone()))
+        (!marked.is_empty()).then(|| Diagnostic::warning("characters-invisible", message()).at(summary.location.clone()))
     });
     found.collect()
 }

@@ -90,7 +90,7 @@ mod tests {
     fn many() -> Vec<Diagnostic> {
         let at = |n: usize, diagnostic: Diagnostic| diagnostic.at(format!("skills/s{n:03}/SKILL.md")).line(2).column(1);
         let named = |n| at(n, Diagnostic::warning("name-differs", format!("`name` is not the folder's name, `s{n:03}`")));
-        let repaired = |n| at(n, Diagnostic::warning("repaired", "the value holds `: `; read as one text"));
+        let repaired = |n| at(n, Diagnostic::warning("front-matter-repaired", "the value holds `: `; read as one text"));
         let broken = |n| at(n, Diagnostic::error("front-matter-unclosed", "the front matter has no end"));
         let noted = |n| at(n, Diagnostic::note("field-unknown", "nobody reads `x`"));
         (0..700).map(named).chain((0..2).map(repaired)).chain((0..5).map(broken)).chain((0..182).map(noted)).collect()

@@ -69,7 +69,7 @@ impl<'a> Check<'a> {
         let mut findings: Vec<Diagnostic> = self.findings.into_iter().map(|(_, finding)| finding).collect();
         for (severity, count) in self.counts.into_iter().filter(|(_, count)| *count > MOST_FINDINGS) {
             let message = format!("{} more of severity {severity} are not told", count - MOST_FINDINGS);
-            findings.push(self.origin.locate(Diagnostic::new(severity, "more-findings", message), None));
+            findings.push(self.origin.locate(Diagnostic::new(severity, "findings-not-told", message), None));
         }
         Checked { table, places: self.places, findings }
     }

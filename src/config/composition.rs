@@ -38,11 +38,11 @@ pub(super) fn settle(sources: &mut [Source]) {
         }
         let mut untold = BTreeMap::<usize, usize>::new();
         // Each round takes a key out of some source, so that the rounds end.
-        for (number, Problem { source: at, key, element, code, message }) in problems.into_iter().enumerate() {
+        for (number, Problem { source: at, key, element, finding }) in problems.into_iter().enumerate() {
             let source = &mut sources[at];
             if number < MOST_PROBLEMS {
                 let place = source.place(&element).or_else(|| source.place(&key));
-                let finding = source.origin.locate(Diagnostic::error(code, format!("`{key}` {message}")), place);
+                let finding = source.origin.locate(finding, place);
                 source.checked.findings.push(finding);
             } else {
                 *untold.entry(at).or_default() += 1;
@@ -51,7 +51,7 @@ pub(super) fn settle(sources: &mut [Source]) {
         }
         for (at, count) in untold {
             let source = &mut sources[at];
-            let finding = Diagnostic::error("more-findings", format!("{count} more of `composition` are not told"));
+            let finding = Diagnostic::error("findings-not-told", format!("{count} more of `composition` are not told"));
             source.checked.findings.push(source.origin.locate(finding, None));
         }
     }
@@ -110,8 +110,7 @@ struct Problem {
     key: KeyPath,
     /// The element of its array that it is about, or the key.
     element: KeyPath,
-    code: &'static str,
-    message: String,
+    finding: Diagnostic,
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -171,11 +170,11 @@ impl Composed {
         }
         for Cycle { closed_by, number, members } in walk.cycles {
             let key = extends_of(closed_by);
-            let message = || {
+            let finding = || {
                 let shown: Vec<String> = members.iter().map(|id| shown(id)).collect();
-                format!("closes a cycle of profiles: {}", shown.join(" extends "))
+                Diagnostic::error("profile-cycle", format!("`{key}` closes a cycle of profiles: {}", shown.join(" extends ")))
             };
-            problems.add(self.profiles[closed_by].1, &key, Some(number), "profile-cycle", message);
+            problems.add(self.profiles[closed_by].1, &key, Some(number), finding);
         }
         problems.found
     }
@@ -222,13 +221,13 @@ impl Problems<'_> {
         }
         let nearest = if self.found.len() < MOST_PROBLEMS { nearest(id, self.known.iter().copied()) } else { None };
         let nearest = nearest.map(|nearest| format!("; the nearest is {}", shown(nearest))).unwrap_or_default();
-        let message = || format!("names the profile {}, which is not in `composition.profiles`{nearest}", shown(id));
-        self.add(source, key, number, "profile-unknown", message);
+        let message = || format!("`{key}` names the profile {}, which is not in `composition.profiles`{nearest}", shown(id));
+        self.add(source, key, number, || Diagnostic::error("profile-unknown", message()));
     }
-    fn add(&mut self, source: usize, key: &KeyPath, number: Option<usize>, code: &'static str, message: impl FnOnce() -> String) {
+    fn add(&mut self, source: usize, key: &KeyPath, number: Option<usize>, finding: impl FnOnce() -> Diagnostic) {
         if self.keys.insert((source, key.clone())) {
             let element = number.map_or_else(|| key.clone(), |number| key.join(number.to_string()));
-            self.found.push(Problem { source, key: key.clone(), element, code, message: message() });
+            self.found.push(Problem { source, key: key.clone(), element, finding: finding() });
         }
     }
 }

@@ -79,6 +79,8 @@ pub(super) fn without_effect(values: &ConfigValues) -> Vec<Diagnostic> {
     let is_of = |key: &str, table: &str| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let is_without = |key: &str| ACTED_ON.iter().any(|(table, is_acted_on)| !is_acted_on && is_of(key, table));
     let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
-    set.map(|row| row.origin.locate(Diagnostic::warning("without-effect", format!("`{}` has no effect in this version", row.key)), None))
-        .collect()
+    set.map(|row| {
+        row.origin.locate(Diagnostic::warning("key-without-effect", format!("`{}` has no effect in this version", row.key)), None)
+    })
+    .collect()
 }

@@ -202,7 +202,7 @@ impl<'e> Loader<'e> {
         if !is_ours(&path.segments().iter().map(String::as_str).collect::<Vec<_>>()) {
             return broken(Diagnostic::warning("key-unknown", format!("`{path}` is in no table that is read")));
         }
-        let not_toml = |why: &str| broken(Diagnostic::error("file-not-toml", format!("`{path}` cannot be written as TOML: {why}")));
+        let not_toml = |why: &str| broken(Diagnostic::error("value-not-toml", format!("`{path}` cannot be written as TOML: {why}")));
         let value = match value {
             Ok(value) => value,
             Err(why) => return not_toml(why),

@@ -46,20 +46,7 @@ impl Check<'_> {
     }
 
     pub(super) fn wrong_type(&mut self, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
-        self.not_allowed("value-type", path, value, allowed);
-    }
-
-    fn not_allowed(&mut self, code: &'static str, path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) {
-        let found = match value.get_ref() {
-            DeValue::String(text) => format!("the text {}", shown(text)),
-            DeValue::Integer(number) => format!("the number {}", number.to_string().chars().take(60).collect::<String>()),
-            DeValue::Float(number) => format!("the number {}", number.as_str().chars().take(60).collect::<String>()),
-            DeValue::Boolean(yes) => format!("`{yes}`"),
-            DeValue::Datetime(time) => format!("the date {time}"),
-            DeValue::Array(_) => "an array".to_owned(),
-            DeValue::Table(_) => "a table".to_owned(),
-        };
-        self.find(Diagnostic::error(code, format!("`{path}` has {found}; allowed: {allowed}")), &value.span());
+        self.find(Diagnostic::error("value-type", not_allowed(path, value, allowed)), &value.span());
     }
 
     fn number(&mut self, kind: &KeyKind, number: &DeInteger<'_>, value: &Spanned<DeValue<'_>>, path: &KeyPath) -> Option<toml::Value> {
@@ -67,7 +54,7 @@ impl Check<'_> {
         if parsed.is_some_and(|parsed| parsed > 0 && usize::try_from(parsed).is_ok()) {
             return parsed.map(toml::Value::Integer);
         }
-        self.not_allowed("value-out-of-range", path, value, &kind.allowed());
+        self.find(Diagnostic::error("value-out-of-range", not_allowed(path, value, &kind.allowed())), &value.span());
         None
     }
 
@@ -80,22 +67,28 @@ impl Check<'_> {
             self.find(Diagnostic::warning("pattern-ignored", message), &value.span());
         }
         let as_it_stands = |fits: bool| fits.then(|| text.to_owned());
-        let (code, checked) = match kind {
-            KeyKind::OneOf(words) => ("value-unknown", as_it_stands(words.contains(&text))),
-            KeyKind::Form(form) => ("value-invalid", as_it_stands(form.fits(text))),
-            KeyKind::SkillId => ("id-invalid", SkillId::new(text).ok().map(String::from)),
-            KeyKind::ProfileId => ("id-invalid", profile_id(text)),
-            KeyKind::Layer => ("layer-unknown", text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string())),
-            KeyKind::Path => ("value-invalid", self.absolute(text)),
-            _ => ("value-type", as_it_stands(true)),
+        let checked = match kind {
+            KeyKind::OneOf(words) => as_it_stands(words.contains(&text)),
+            KeyKind::Form(form) => as_it_stands(form.fits(text)),
+            KeyKind::SkillId => SkillId::new(text).ok().map(String::from),
+            KeyKind::ProfileId => profile_id(text),
+            KeyKind::Layer => text.parse::<ConfigurationLayer>().ok().map(|layer| layer.to_string()),
+            KeyKind::Path => self.absolute(text),
+            _ => as_it_stands(true),
         };
-        match kind {
-            _ if checked.is_some() => {}
-            // It may have a password in it.
-            KeyKind::Form(TextForm::Store) => {
-                self.find(Diagnostic::error(code, format!("`{path}` has another text; allowed: {}", kind.allowed())), &value.span());
-            }
-            _ => self.not_allowed(code, path, value, &kind.allowed()),
+        if checked.is_none() {
+            let message = match kind {
+                // It may have a password in it.
+                KeyKind::Form(TextForm::Store) => format!("`{path}` has another text; allowed: {}", kind.allowed()),
+                _ => not_allowed(path, value, &kind.allowed()),
+            };
+            let finding = match kind {
+                KeyKind::OneOf(_) => Diagnostic::error("value-unknown", message),
+                KeyKind::SkillId | KeyKind::ProfileId => Diagnostic::error("id-invalid", message),
+                KeyKind::Layer => Diagnostic::error("layer-unknown", message),
+                _ => Diagnostic::error("value-invalid", message),
+            };
+            self.find(finding, &value.span());
         }
         checked.map(toml::Value::String)
     }
@@ -134,4 +127,17 @@ impl Check<'_> {
         }
         is_sound.then_some(toml::Value::Table(table))
     }
+}
+
+fn not_allowed(path: &KeyPath, value: &Spanned<DeValue<'_>>, allowed: &str) -> String {
+    let found = match value.get_ref() {
+        DeValue::String(text) => format!("the text {}", shown(text)),
+        DeValue::Integer(number) => format!("the number {}", number.to_string().chars().take(60).collect::<String>()),
+        DeValue::Float(number) => format!("the number {}", number.as_str().chars().take(60).collect::<String>()),
+        DeValue::Boolean(yes) => format!("`{yes}`"),
+        DeValue::Datetime(time) => format!("the date {time}"),
+        DeValue::Array(_) => "an array".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    };
+    format!("`{path}` has {found}; allowed: {allowed}")
 }

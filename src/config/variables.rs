@@ -28,9 +28,9 @@ pub(super) fn undecodable(environment: &Environment) -> Vec<Source> {
         let origin = Origin::new(OriginKind::Variable, name);
         let message = "is set to something that is no UTF-8";
         let finding = if name.starts_with("BCODE_") {
-            Diagnostic::error("not-utf-8", message)
+            Diagnostic::error("variable-not-utf8", message)
         } else {
-            Diagnostic::warning("not-utf-8", format!("{message}, and counts as not set"))
+            Diagnostic::warning("variable-not-utf8", format!("{message}, and counts as not set"))
         };
         let finding = origin.locate(finding, None);
         Source::broken(origin, true, finding)

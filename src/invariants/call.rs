@@ -210,7 +210,7 @@ impl RelevantInvariants {
             Some(catalog) => catalog,
             None => match self.document.read().await {
                 Ok(Some(catalog)) if !catalog.is_empty() => catalog,
-                Ok(_) => return Err((None, Diagnostic::note("no-invariants", "there is no invariant to choose"))),
+                Ok(_) => return Err((None, Diagnostic::note("invariants-missing", "there is no invariant to choose"))),
                 Err(diagnostic) => return Err((None, diagnostic)),
             },
         };

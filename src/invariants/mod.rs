@@ -189,7 +189,7 @@ pub(crate) fn without_selector(options: &config::InvariantsConfig) -> Option<Dia
     ];
     let keys: Vec<String> = keys.iter().filter(|(_, is_set)| *is_set).map(|(key, _)| format!("`invariants.{key}`")).collect();
     let message = || format!("{}: for a selector, and the host gave none; the words of each message choose", keys.join(", "));
-    (!keys.is_empty()).then(|| Diagnostic::warning("no-selector", message()))
+    (!keys.is_empty()).then(|| Diagnostic::warning("selector-missing", message()))
 }
 
 impl ChooseInvariants for RelevantInvariants {

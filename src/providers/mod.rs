@@ -8,12 +8,12 @@
 //! | --- | --- | --- |
 //! | `provider-unavailable` | warning | it ended, could not be started, or waits to be started again |
 //! | `provider-late` | warning | it did not answer in time |
-//! | `provider-flood` | warning | it said more than it may |
+//! | `provider-too-large` | warning | it said more than it may |
 //! | `provider-version` | warning | it speaks another version |
-//! | `provider-answer` | warning | what it said is no answer |
-//! | `provider-unknown-skill`, `provider-unsupported`, `provider-failed` | warning | what it says itself |
-//! | `provider-skill` | warning | an item of its list is no skill |
-//! | `provider-location` | note | it named files for skills; they are left out |
+//! | `provider-answer-invalid` | warning | what it said is no answer |
+//! | `provider-skill-unknown`, `provider-unsupported`, `provider-failed` | warning | what it says itself |
+//! | `provider-skill-invalid` | warning | an item of its list is no skill |
+//! | `provider-location-ignored` | note | it named files for skills; they are left out |
 //! | `provider-stray` | note | it printed lines that are no answers |
 //! | `provider-text-cut` | warning | a body was cut at `skills.max_skill_file_bytes` |
 //! | `skill-shadowed` | warning | a provider of higher precedence has the same id |

@@ -76,8 +76,8 @@ impl ToolchainContext {
             match answer {
                 Some(Answer::Version(line)) => lines.push(line),
                 Some(Answer::Nothing) => {}
-                Some(Answer::Failed(why)) => entries.push(Diagnostic::note("tool-failed", format!("`{tool}` {why}")).into()),
-                None => entries.push(Diagnostic::note("tool-failed", format!("`{tool}` is late")).into()),
+                Some(Answer::Failed(why)) => entries.push(Diagnostic::note("toolchain-failed", format!("`{tool}` {why}")).into()),
+                None => entries.push(Diagnostic::note("toolchain-failed", format!("`{tool}` is late")).into()),
             }
         }
         entries.push(match &*lines {

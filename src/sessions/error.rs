@@ -65,20 +65,18 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
-    /// Its code as a diagnostic.
-    fn code(&self) -> &'static str {
-        match self {
-            Self::TooLarge { .. } => "session-too-large",
-            Self::Damaged { .. } | Self::Replay { .. } | Self::NotAFile { .. } => "session-unreadable",
-            Self::Io { .. } | Self::Late { .. } | Self::Database { .. } => "session-not-stored",
-        }
-    }
-}
-
 impl From<StoreError> for JournalError {
     fn from(error: StoreError) -> Self {
         // The place stands in the message.
-        Self::Failed(Diagnostic::warning(error.code(), error.to_string()))
+        let message = error.to_string();
+        Self::Failed(match error {
+            StoreError::TooLarge { .. } => Diagnostic::warning("session-too-large", message),
+            StoreError::Damaged { .. } | StoreError::Replay { .. } | StoreError::NotAFile { .. } => {
+                Diagnostic::warning("session-unreadable", message)
+            }
+            StoreError::Io { .. } | StoreError::Late { .. } | StoreError::Database { .. } => {
+                Diagnostic::warning("session-not-stored", message)
+            }
+        })
     }
 }

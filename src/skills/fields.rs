@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
         match (description, more) {
             (Some(description), Some(more)) => Ok(format!("{} {more}", description.trim_end())),
             (Some(text), None) | (None, Some(text)) => Ok(text),
-            (None, None) => Err(Diagnostic::error("no-usable-text", "neither a description nor a body: there is nothing to load")),
+            (None, None) => Err(Diagnostic::error("text-missing", "neither a description nor a body: there is nothing to load")),
         }
     }
 

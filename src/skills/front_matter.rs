@@ -1,6 +1,6 @@
 //! The front matter reader: the only one. Pure over bytes, bounded in time and memory for every input, and as lenient as a person who reads the file.
 //!
-//! Where YAML does not read what stands there, or reads it otherwise than a person would, it is repaired, and a diagnostic `repaired` with line and
+//! Where YAML does not read what stands there, or reads it otherwise than a person would, it is repaired, and a diagnostic `front-matter-repaired` with line and
 //! column says so.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //! let description = file.front_matter.as_ref().unwrap().get("description").unwrap();
 //! assert_eq!(description.value.as_text(), Some("Use when: it fails"));
 //! assert_eq!(file.body(), "The body.\n");
-//! assert_eq!((file.diagnostics[0].code.as_ref(), file.diagnostics[0].line), ("repaired", Some(3)));
+//! assert_eq!((file.diagnostics[0].code.as_ref(), file.diagnostics[0].line), ("front-matter-repaired", Some(3)));
 //! ```
 
 pub(crate) mod decode;
@@ -178,7 +178,7 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
     } else {
         let (line, column) = decode::position(&text, closing.start);
         let message = format!("no line is exactly `{0}`; this one begins with it and was taken to close the front matter", opening.fence);
-        notes.push(Diagnostic::warning("repaired", message).line(line).column(column));
+        notes.push(Diagnostic::warning("front-matter-repaired", message).line(line).column(column));
         entries::read(opening.fence, &block, place.0 + 1).or_else(|failure| match failure {
             Failure::Invalid { .. } => entries::repaired(opening.fence, &block, place.0 + 1),
             refused @ Failure::Refused(_) => Err(refused),
@@ -216,7 +216,7 @@ fn document(
     if more > 0 {
         diagnostics.truncate(MAX_DIAGNOSTICS);
         let last = diagnostics.last().and_then(|last| last.line).unwrap_or(1);
-        diagnostics.push(Diagnostic::warning("repaired", format!("{more} more findings below")).line(last as usize).column(1));
+        diagnostics.push(Diagnostic::warning("front-matter-repaired", format!("{more} more findings below")).line(last as usize).column(1));
     }
     let front_matter = Some(FrontMatter { format, entries, block });
     Document { text, body: closing.body, front_matter, diagnostics }

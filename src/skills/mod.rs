@@ -1,22 +1,23 @@
 //! Folder skills: finding them, reading them, and one snapshot of all.
 //!
 //! [`FolderSkills`] is the registry. What went on in spite of something is a [`Diagnostic`](crate::layers::Diagnostic) with one of these codes, each
-//! with its path, and with line and column where it is about a text:
+//! with its path, and with line and column where it is about a text. What to do about each says `docs/diagnostics.md`, which has the codes of all
+//! modules.
 //!
 //! | code | severity | says |
 //! | --- | --- | --- |
-//! | `repaired` | warning | front matter was read otherwise than YAML reads it: as a person does |
+//! | `front-matter-repaired` | warning | front matter was read otherwise than YAML reads it: as a person does |
 //! | `front-matter-missing` | warning | the whole file is the body, and the description its first paragraph |
 //! | `front-matter-preceded` | note | blank lines or a comment stand before the front matter |
 //! | `front-matter-toml` | note | TOML stands between the fences of YAML |
 //! | `front-matter-unclosed` | error | the front matter has no end; no skill |
 //! | `front-matter-refused` | error | the front matter is out of all proportion; no skill |
 //! | `file-not-utf8`, `file-not-text` | error | the file is no text; no skill, or no resource |
-//! | `utf16` | note | the file was decoded from UTF-16 |
+//! | `file-utf16` | note | the file was decoded from UTF-16 |
 //! | `id-invalid` | warning, error | `id` can be none and the folder's name stands in its place; or that can be none either |
 //! | `name-differs` | warning | `name` is not the folder's or file's |
 //! | `description-missing` | warning | the first paragraph of the body stands in its place |
-//! | `no-usable-text` | error | neither a description nor a body; no skill |
+//! | `text-missing` | error | neither a description nor a body; no skill |
 //! | `field-type` | warning | a field is of another type; its nearest reading was taken |
 //! | `field-unknown` | note | a field that nobody reads was kept |
 //! | `item-empty` | warning | a list has an empty item |
@@ -31,7 +32,7 @@
 //! | `worktree-skipped` | note | a linked worktree was not searched |
 //! | `skill-shadowed` | warning | a root of higher precedence has the same id |
 //! | `skill-vanished`, `skill-changed` | error | at activation: the file is gone, or no longer this skill |
-//! | `not-watched` | warning | changes of a folder are not told by the system, and looked for every few seconds (feature `watch`) |
+//! | `folder-not-watched` | warning | changes of a folder are not told by the system, and looked for every few seconds (feature `watch`) |
 //! | `skill-unknown` | warning, note | `skills.disabled.ids` or `skills.overrides` names no skill; a warning where one is near |
 //! | `skill-unknown`, `resource-refused`, `resource-missing` | error | a bundled file was not read |
 

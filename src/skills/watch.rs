@@ -129,7 +129,7 @@ impl Ears {
         let deaf_to = |path: &Path, error: &notify::Error| {
             let message =
                 format!("changes here are not told by the system ({error}); they are looked for every {} seconds", BLIND.as_secs());
-            Diagnostic::warning("not-watched", message).at(path.to_string_lossy())
+            Diagnostic::warning("folder-not-watched", message).at(path.to_string_lossy())
         };
         let others = skills.linked_folders();
         // Some systems tell of a path without its links.

@@ -164,8 +164,8 @@ fn what_is_sent_is_well_formed(assembly: &Assembly) {
         assert_eq!(shown, assembly.skills().snapshot().len());
         for (code, about) in [
             ("skill-unknown", "`bomb`"),
-            ("invisible-characters", "forged"),
-            ("link-to-nothing", "INVARIANTS.md"),
+            ("characters-invisible", "forged"),
+            ("link-unreadable", "INVARIANTS.md"),
             ("file-not-text", "deep/AGENTS.md"),
         ] {
             let told: Vec<String> = manifest.diagnostics.iter().filter(|found| found.code == code).map(ToString::to_string).collect();

@@ -17,7 +17,7 @@ fn a_folder_is_copied_without_what_is_not_of_the_skill() {
     place.write("src/flat.md", "---\ndescription: flat\n---\n");
     let run = place.run(&["skills", "install", "../src", "--to", "skills", "--verbose"]);
     assert_eq!(run.data(), format!("{0}/one\n{0}/two\n", place.shown("work/skills")));
-    assert!(run.stderr.contains("flat.md: note[flat-skill]"), "{}", run.stderr);
+    assert!(run.stderr.contains("flat.md: note[skill-flat]"), "{}", run.stderr);
     let mut names: Vec<_> = fs::read_dir(place.at("work/skills/one")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["SKILL.md", "references"]);
@@ -114,6 +114,6 @@ fn ids_that_can_be_no_folder_are_refused() {
         place.write(&format!("src/{folder}/SKILL.md"), format!("---\nid: \"{id}\"\ndescription: d\n---\n"));
     }
     let run = place.run(&["skills", "install", "../src", "--to", "to"]);
-    assert_eq!(run.failure().matches("error[not-installed]").count(), 4, "{}", run.stderr);
+    assert_eq!(run.failure().matches("error[skill-not-installed]").count(), 4, "{}", run.stderr);
     assert!(!place.at("work/to").exists());
 }

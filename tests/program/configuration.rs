@@ -78,7 +78,7 @@ fn a_key_that_this_build_does_not_act_on_is_a_warning_and_no_finding_of_check() 
     let place = Place::new();
     place.write("work/bcode.toml", "[proxy]\nanswer_skill_tool = true\n");
     let check = place.run(&["config", "check"]);
-    let said = format!("{}:2:21: warning[without-effect]: `proxy.answer_skill_tool` has no effect", place.shown("work/bcode.toml"));
+    let said = format!("{}:2:21: warning[key-without-effect]: `proxy.answer_skill_tool` has no effect", place.shown("work/bcode.toml"));
     assert_eq!(check.data().starts_with(&said), !cfg!(feature = "proxy"), "{}", check.stdout);
 }
 
@@ -215,7 +215,10 @@ fn a_variable_that_is_no_utf_8_is_an_error_that_names_it() {
     for name in ["BCODE_CONFIG", "BCODE_CONFIG_TOML", "BCODE_SKILLS__ENABLED"] {
         let value = std::ffi::OsString::from_vec(b"/tmp/\xff.toml".to_vec());
         let check = finish(place.command(&["config", "check"]).env(name, &value), b"");
-        assert_eq!((check.code, &*check.stdout), (1, &*format!("{name}: error[not-utf-8]: is set to something that is no UTF-8\n")));
+        assert_eq!(
+            (check.code, &*check.stdout),
+            (1, &*format!("{name}: error[variable-not-utf8]: is set to something that is no UTF-8\n"))
+        );
         let render = finish(place.command(&["render", "-m", "hi"]).env(name, &value), b"");
         assert!(render.failure().contains(name), "{}", render.stderr);
     }

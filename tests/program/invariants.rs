@@ -63,7 +63,7 @@ fn each_key_shows() {
         let manifest = explained(&format!("{relevant}invariants.{line}"));
         let key = line.split(' ').next().unwrap();
         let [note] = &*manifest.diagnostics else { panic!("{line}: {:?}", manifest.diagnostics) };
-        assert_eq!((&*note.code, note.severity), ("no-selector", Severity::Warning));
+        assert_eq!((&*note.code, note.severity), ("selector-missing", Severity::Warning));
         assert!(note.message.starts_with(&format!("`invariants.{key}`: ")), "{line}: {}", note.message);
         assert_eq!(titles(&manifest), ["Words", "Lines"], "{line}");
     }
@@ -77,7 +77,7 @@ fn render_prints_what_was_chosen_and_no_key_is_said_to_be_without_effect() {
     place.write("work/bcode.toml", "[invariants]\nmode = 'relevant'\nselector.on_timeout = 'none'\nselector.cancel_stale = true\n");
     let run = place.run(&["render", "-m", MESSAGE]);
     assert!(run.data().contains("\n* **Words.** A word is a run of letters.\n") && !run.data().contains("**Tabs.**"));
-    assert!(run.stderr.contains("no-selector") && !run.stderr.contains("without-effect"), "{}", run.stderr);
+    assert!(run.stderr.contains("selector-missing") && !run.stderr.contains("key-without-effect"), "{}", run.stderr);
     let untrusted = place.run(&["render", "--untrusted", "-m", MESSAGE]);
     assert!(!untrusted.data().contains("invariants"), "{}", untrusted.stdout);
 }

@@ -54,7 +54,7 @@ proptest! {
             let mut talk = Conversation::new(&place.assembly(""), format);
             let said = talk.say(&text);
             prop_assert!(all_text(&said.body).contains(&text), "{}: {}", format, said.body);
-            prop_assert_eq!(said.told("look-alike").is_empty(), skeleton(&text).is_empty());
+            prop_assert_eq!(said.told("message-look-alike").is_empty(), skeleton(&text).is_empty());
             prop_assert!(results(&talk.call_a_tool(&output).body).iter().all(|result| *result == output));
         }
     }

@@ -69,7 +69,7 @@ proptest! {
         let line = if well { format!("description: \"{description}\"") } else { format!("description: Use when{with}{description} : x") };
         place.write("work/skills/a/SKILL.md", format!("---\nname: a\n{line}\n---\nBody."));
         let told = skill_diagnostics(&place);
-        let repairs: Vec<_> = told.iter().filter(|found| found.code == "repaired").collect();
+        let repairs: Vec<_> = told.iter().filter(|found| found.code == "front-matter-repaired").collect();
         prop_assert_eq!(repairs.is_empty(), well, "{:?}", told);
         prop_assert!(repairs.iter().all(|found| found.line == Some(3) && found.path.is_some()));
     }
@@ -87,7 +87,7 @@ fn whatever_else_is_wrong_is_told_once() {
         ("front-matter-missing", "a/SKILL.md", "# A\n\nBody.".to_owned()),
         ("front-matter-unclosed", "a/SKILL.md", "---\nname: a\ndescription: d\n".to_owned()),
         ("front-matter-toml", "a/SKILL.md", ok("name = 'a'\ndescription = 'd'")),
-        ("no-usable-text", "a/SKILL.md", "---\nname: a\n---\n".to_owned()),
+        ("text-missing", "a/SKILL.md", "---\nname: a\n---\n".to_owned()),
         ("instruction-file-name", "a/skill.md", ok("name: a\ndescription: d")),
         ("file-not-text", "a/SKILL.md", "---\nname: a\0\n---\n".to_owned()),
         ("file-too-large", "a/SKILL.md", format!("---\nname: a\ndescription: {}\n---\n", "d".repeat(300_000))),
@@ -125,7 +125,7 @@ fn the_program_shows_each_of_them() {
         text(&check)
     );
     let listed = text(&run(&["skills", "list", "--verbose"]));
-    for code in ["skill-shadowed", "name-differs", "repaired"] {
+    for code in ["skill-shadowed", "name-differs", "front-matter-repaired"] {
         assert!(listed.contains(code), "{code}: {listed}");
     }
     let rendered = text(&run(&["render", "-m", "hi", "--verbose"]));

@@ -71,14 +71,14 @@ const ROWS: &[Row] = &[
     row("invariants.enabled", "invariants.enabled = false", &[], &["<repository_invariants"]),
     Row { message: ON_INVARIANTS, ..row("invariants.mode", "invariants.mode = 'relevant'", &["<relevant_invariants"], &["<repository_invariants"]) },
     Row { ground: RELEVANT, message: ON_INVARIANTS, ..row("invariants.max_selected", "invariants.max_selected = 1", &[], &["* Invariant 1."]) },
-    Row { ground: RELEVANT, ..row("invariants.include_task_summary", "invariants.include_task_summary = false", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.model_profile", "invariants.selector.model_profile = 'small'", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.initial_timeout_ms", "invariants.selector.initial_timeout_ms = 9", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.background_timeout_ms", "invariants.selector.background_timeout_ms = 9", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.wait_for_background_on_next_prompt", "invariants.selector.wait_for_background_on_next_prompt = true", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.cancel_on_timeout", "invariants.selector.cancel_on_timeout = true", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.cancel_stale", "invariants.selector.cancel_stale = true", &["no-selector"], &[]) },
-    Row { ground: RELEVANT, ..row("invariants.selector.on_timeout", "invariants.selector.on_timeout = 'none'", &["no-selector"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.include_task_summary", "invariants.include_task_summary = false", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.model_profile", "invariants.selector.model_profile = 'small'", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.initial_timeout_ms", "invariants.selector.initial_timeout_ms = 9", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.background_timeout_ms", "invariants.selector.background_timeout_ms = 9", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.wait_for_background_on_next_prompt", "invariants.selector.wait_for_background_on_next_prompt = true", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.cancel_on_timeout", "invariants.selector.cancel_on_timeout = true", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.cancel_stale", "invariants.selector.cancel_stale = true", &["selector-missing"], &[]) },
+    Row { ground: RELEVANT, ..row("invariants.selector.on_timeout", "invariants.selector.on_timeout = 'none'", &["selector-missing"], &[]) },
     row("model.tool_output.context_chars", "model.tool_output.context_chars = 100", &["characters cut]", "1 tool results were cut"], &["out 50"]),
     row("model.tool_output.fallback_argument_chars", "model.tool_output.fallback_argument_chars = 50", &["characters cut]"], &["malformed 50"]),
     row("prompt_profile.default.system_prompt", "prompt_profile.default.system_prompt = 'TEXT'", &["TEXT"], &[]),
@@ -270,7 +270,7 @@ fn no_key_is_left_out() {
         let is_told = value.iter().any(|value| {
             let text = format!("{} = {value}", key.path.replace("ID", ID));
             let loaded = Loader::new(&place.environment(&text), &Workspace::at(place.at("work"))).load();
-            loaded.is_ok_and(|loaded| loaded.findings.iter().any(|found| found.code == "without-effect"))
+            loaded.is_ok_and(|loaded| loaded.findings.iter().any(|found| found.code == "key-without-effect"))
         });
         assert!(is_told, "{} has no row, and nobody is told that it does nothing", key.path);
     }

@@ -156,7 +156,7 @@ fn a_link_out_of_the_repository_is_not_read() {
     std::os::unix::fs::symlink("../docs/rules.md", place.at("work/a/AGENTS.md")).unwrap();
     let said = start(&place, &workspace, "");
     assert!(!said.new.contains("SECRET") && said.new.contains("Inside."));
-    assert_eq!(said.codes().iter().filter(|code| **code == "link-out").count(), 2);
+    assert_eq!(said.codes().iter().filter(|code| **code == "link-refused").count(), 2);
 }
 
 #[cfg(unix)]
@@ -168,7 +168,7 @@ fn a_folder_that_leads_out_of_the_repository_is_not_read() {
     std::os::unix::fs::symlink(place.at("home"), place.at("work/out")).unwrap();
     let said = start(&place, &Workspace::around(place.at("work/out")), "");
     assert!(!said.new.contains("SECRET") && said.new.contains("Of the root."), "{}", said.new);
-    assert!(said.codes().contains(&"link-out"), "{:?}", said.codes());
+    assert!(said.codes().contains(&"link-refused"), "{:?}", said.codes());
 }
 
 #[cfg(unix)]
@@ -182,7 +182,7 @@ fn a_pipe_or_a_device_in_a_files_place_is_not_waited_for() {
     assert!(said.ids_in("instructions:").is_empty() && said.fragment("repository_invariants").is_empty());
     let mut codes = said.codes();
     codes.sort_unstable();
-    assert_eq!(codes, ["file-not-regular", "link-out"]);
+    assert_eq!(codes, ["file-not-regular", "link-refused"]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn links_that_lead_nowhere_or_in_a_circle_stop_nothing() {
     let said = place.start("", "hi");
     assert!(said.new.contains("Still read."));
     let found: Vec<String> = said.manifest.diagnostics.iter().map(ToString::to_string).collect();
-    let told = |file: &str| format!("{}: warning[link-to-nothing]: is a symbolic link to nothing", place.shown(file));
+    let told = |file: &str| format!("{}: warning[link-unreadable]: is a symbolic link to nothing", place.shown(file));
     for file in ["work/AGENTS.md", "work/INVARIANTS.md"] {
         assert!(found.contains(&told(file)), "{found:#?}");
     }
@@ -263,7 +263,7 @@ fn instruction_files_are_read_in_the_encodings_that_editors_write() {
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain("Règle.".encode_utf16().flat_map(u16::to_le_bytes)).collect();
     for (bytes, text, code) in [
         (&b"\xef\xbb\xbfRule."[..], "Rule.", None),
-        (&utf16, "Règle.", Some("utf16")),
+        (&utf16, "Règle.", Some("file-utf16")),
         (b"R\xffule.", "R\u{fffd}ule.", Some("file-not-utf8")),
     ] {
         place.write("work/AGENTS.md", bytes);

@@ -40,7 +40,7 @@ impl fmt::Display for Severity {
 pub struct Diagnostic {
     /// How much it matters.
     pub severity: Severity,
-    /// In kebab case, stable across releases.
+    /// In kebab case, stable across releases. `docs/diagnostics.md` in the repository has all of them.
     pub code: Cow<'static, str>,
     /// What was found and what is allowed, for a person.
     pub message: String,

@@ -82,7 +82,7 @@ async fn what_no_one_sees_is_dropped_and_diagnosed() {
     let sent = chat(skills([hostile]), CatalogOptions::default()).says("hi").await;
     let escaped = "<description>A &lt; B &amp; C &lt;/description&gt;&lt;/skill&gt;&lt;/available_skills&gt;</description>";
     assert!(sent.system.contains(escaped), "{}", sent.system);
-    assert_eq!(sent.codes(), ["invisible-characters"]);
+    assert_eq!(sent.codes(), ["characters-invisible"]);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn no_field_breaks_out_and_what_no_one_sees_is_told_of_each() {
             assert_eq!(sent.system.matches(tag).count(), usize::from(format == CatalogFormat::Xml), "{}", sent.system);
         }
         assert!(!sent.system.contains("<user_authority>") && !sent.system.contains(['\0', '\u{202e}', '\u{e0041}', '\u{1b}']));
-        assert_eq!(sent.codes(), ["invisible-characters"]);
+        assert_eq!(sent.codes(), ["characters-invisible"]);
         let found = &sent.manifest.diagnostics[0].message;
         assert!(found.contains("(name, source, keywords, scripts, references)"), "{found}");
     }

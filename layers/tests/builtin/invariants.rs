@@ -65,7 +65,7 @@ async fn a_document_that_goes_is_said_to_be_gone_and_a_fault_makes_nothing_gone(
     let empty = chat.says("keys").await;
     assert_eq!(
         (&*empty.tail, empty.codes()),
-        ("<context origin=\"host\">\nrelevant_invariants is gone.\n</context>", vec!["no-invariants"])
+        ("<context origin=\"host\">\nrelevant_invariants is gone.\n</context>", vec!["invariants-missing"])
     );
     document.is(Some(TEXT));
     assert!(chat.says("keys").await.tail.contains("**Keys.**"));

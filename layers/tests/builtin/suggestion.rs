@@ -95,7 +95,7 @@ async fn a_long_message_is_looked_at_from_both_ends_and_it_is_said() {
     let begun = std::time::Instant::now();
     let sent = chat.says(&format!("the borrow checker {middle} valgrind {middle} end")).await;
     assert!(begun.elapsed() < Duration::from_secs(20));
-    assert_eq!((sent.codes(), sent.manifest.said()), (vec!["long-message"], vec!["skill_suggestion:rust"]));
+    assert_eq!((sent.codes(), sent.manifest.said()), (vec!["message-long"], vec!["skill_suggestion:rust"]));
 }
 
 type Answer = Result<Vec<SkillId>, &'static str>;

@@ -150,5 +150,5 @@ async fn look_alikes_of_our_tags_in_the_users_text_are_flagged_and_not_edited() 
     let stack = PromptStack::new(Format::OpenAiChat, Settings::default());
     let request = body(&[user("see </context> there")]);
     assert_eq!(stack.assemble(request.clone(), Context::default().report(report.clone())).await, request);
-    assert!(report.manifest().unwrap().diagnostics.iter().any(|diagnostic| diagnostic.code == "look-alike"));
+    assert!(report.manifest().unwrap().diagnostics.iter().any(|diagnostic| diagnostic.code == "message-look-alike"));
 }

@@ -137,7 +137,7 @@ fn descriptions() {
     let heading = of("# Title\n");
     assert_eq!(heading.summary.description, "Title");
     for nothing in ["", "---\nname: rust\n---\n", "---\nname: a\ndescription: ''\n---\n \n"] {
-        assert_eq!(describe(&read(nothing.as_bytes()).unwrap(), "rust", source()).unwrap_err().code, "no-usable-text");
+        assert_eq!(describe(&read(nothing.as_bytes()).unwrap(), "rust", source()).unwrap_err().code, "text-missing");
     }
 }
 

@@ -74,7 +74,7 @@ fn utf16(
         let message = format!("the file is {name}, but ends within a character; save it as UTF-8");
         return Err(Diagnostic::error("file-not-utf8", message));
     }
-    notes.push(Diagnostic::note("utf16", format!("the file is {name} and was decoded; UTF-8 is what others read")).line(1).column(1));
+    notes.push(Diagnostic::note("file-utf16", format!("the file is {name} and was decoded; UTF-8 is what others read")).line(1).column(1));
     Ok(text.into())
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Findings {
 impl Findings {
     fn say(&mut self, line: usize, column: usize, message: impl FnOnce() -> String) {
         if self.kept.len() < MAX_DIAGNOSTICS {
-            self.kept.push(Diagnostic::warning("repaired", message()).line(line).column(column));
+            self.kept.push(Diagnostic::warning("front-matter-repaired", message()).line(line).column(column));
         } else {
             self.more += 1;
         }

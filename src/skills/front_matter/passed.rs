@@ -75,5 +75,5 @@ fn is_toml_pair(line: &str) -> bool {
 /// What is said of a fence that was passed over.
 pub(super) fn note(fence: &str, line: usize) -> Diagnostic {
     let message = format!("this line is exactly `{fence}`, but stands within a value, and does not close the front matter; indent it");
-    Diagnostic::warning("repaired", message).line(line).column(1)
+    Diagnostic::warning("front-matter-repaired", message).line(line).column(1)
 }

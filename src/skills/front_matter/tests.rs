@@ -34,7 +34,7 @@ fn check(rows: &[Row]) {
     }
 }
 
-const REPAIRED: &[&str] = &["repaired"];
+const REPAIRED: &[&str] = &["front-matter-repaired"];
 
 #[test]
 fn block_scalars_are_their_text() {
@@ -107,7 +107,13 @@ fn what_yaml_does_not_read_is_read_as_a_person_reads_it() {
             "",
             REPAIRED,
         ),
-        ("no blank", "---\nname:a\ndescription:b\n---\n", r#"{"name":"a","description":"b"}"#, "", &["repaired", "repaired"]),
+        (
+            "no blank",
+            "---\nname:a\ndescription:b\n---\n",
+            r#"{"name":"a","description":"b"}"#,
+            "",
+            &["front-matter-repaired", "front-matter-repaired"],
+        ),
         ("wrong escape", "---\ndescription: \"C:\\d\"\n---\n", r#"{"description":"C:\\d"}"#, "", REPAIRED),
         (
             "quotes in quotes",
@@ -132,7 +138,7 @@ fn what_shows_a_name_and_a_description_loads_with_them() {
             "---\nname: x\n description: y\n license: MIT\nversion: 1\n---\n",
             r#"{"name":"x","description":"y","license":"MIT","version":"1"}"#,
             "",
-            &["repaired", "repaired"],
+            &["front-matter-repaired", "front-matter-repaired"],
         ),
         (
             "in the text of a field that is there",
@@ -158,18 +164,24 @@ fn what_shows_a_name_and_a_description_loads_with_them() {
             REPAIRED,
         ),
         ("an empty one", "---\ndescription: |\ncustom: x\n---\n", r#"{"description":"","custom":"x"}"#, "", &[]),
-        ("capitals", "---\nName: x\nDESCRIPTION: y\n---\n", both, "", &["repaired", "repaired"]),
+        ("capitals", "---\nName: x\nDESCRIPTION: y\n---\n", both, "", &["front-matter-repaired", "front-matter-repaired"]),
         ("capitals beside it", "---\nName: z\nname: x\ndescription: y\n---\n", r#"{"Name":"z","name":"x","description":"y"}"#, "", &[]),
         (
             "capitals without a blank",
             "---\nName:x\nDescription: an F # y\n---\n",
             r#"{"name":"x","description":"an F # y"}"#,
             "",
-            &["repaired"; 4],
+            &["front-matter-repaired"; 4],
         ),
         ("a list", "---\n- name: x\n  description: y\n---\n", both, "", REPAIRED),
         ("a list of fields", "---\n- name: x\n- description: y\n---\n", both, "", REPAIRED),
-        ("a broken list", "---\n- name: x\n  description: y: z\n---\n", r#"{"name":"x","description":"y: z"}"#, "", &["repaired"; 2]),
+        (
+            "a broken list",
+            "---\n- name: x\n  description: y: z\n---\n",
+            r#"{"name":"x","description":"y: z"}"#,
+            "",
+            &["front-matter-repaired"; 2],
+        ),
         (
             "prose at the left edge",
             "---\ndescription: Line one\nLine two at left\n\nLine three\nname: x\n---\n",
@@ -182,7 +194,7 @@ fn what_shows_a_name_and_a_description_loads_with_them() {
             "---\nkeywords:\nstray\n- a\n- b\nname: x\n  more\nstray\n\n---\n",
             r#"{"keywords":["a","b"],"name":"x more"}"#,
             "",
-            &["repaired"; 2],
+            &["front-matter-repaired"; 2],
         ),
     ]);
     let nothing_left_out = read(b"---\ndescription: Line one\nLine two\n---\n").unwrap().diagnostics;
@@ -215,7 +227,7 @@ fn keys_that_stand_twice() {
         ("a nested key twice", "---\nmetadata:\n  a: 1\n  a: 2\n---\n", r#"{"metadata":{"a":"2"}}"#, "", REPAIRED),
     ]);
     let found = read(b"---\nname: a\nx: y\nname: b\n---\n").unwrap().diagnostics.remove(0);
-    assert_eq!(found.to_string(), "warning[repaired]: `name` stands twice, in lines 2 and 4; the last one counts");
+    assert_eq!(found.to_string(), "warning[front-matter-repaired]: `name` stands twice, in lines 2 and 4; the last one counts");
     assert_eq!((found.line, found.column), (Some(4), Some(1)));
 }
 
@@ -232,7 +244,7 @@ fn line_ends_marks_and_encodings() {
         let bytes: Vec<u8> = units.flat_map(|unit| if little { unit.to_le_bytes() } else { unit.to_be_bytes() }).collect();
         let document = read(&bytes).unwrap();
         assert_eq!((json(&document).as_str(), document.body()), (r#"{"name":"中"}"#, "😀"));
-        assert_eq!(document.diagnostics[0].code, "utf16");
+        assert_eq!(document.diagnostics[0].code, "file-utf16");
         assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap_err().code, "file-not-utf8");
     }
     let error = read(b"---\nname: \xFF\n---\n").unwrap_err();
@@ -304,14 +316,14 @@ fn a_fence_within_a_value_is_told_from_one_behind_an_open_quote() {
             "---\ndescription: \"a\n---\n b\"\nargument-hint: x: y\n---\nbody",
             r#"{"description":"a --- b","argument-hint":"x: y"}"#,
             "body",
-            &["repaired", "repaired"],
+            &["front-matter-repaired", "front-matter-repaired"],
         ),
         (
             "a field before it",
             "---\nargument-hint: x: y\ndescription:\n  'a\n---\n---\n  b'\n---\nbody",
             r#"{"argument-hint":"x: y","description":"a --- --- b"}"#,
             "body",
-            &["repaired", "repaired", "repaired"],
+            &["front-matter-repaired", "front-matter-repaired", "front-matter-repaired"],
         ),
         ("in a map", "---\nm:\n  a: \"b\n---\n  c\"\n---\nx", r#"{"m":{"a":"b --- c"}}"#, "x", REPAIRED),
         ("in TOML", "+++\na = \"\"\"b\n+++\nc\"\"\"\n+++\nx", r#"{"a":"b\n+++\nc"}"#, "x", REPAIRED),
@@ -320,7 +332,7 @@ fn a_fence_within_a_value_is_told_from_one_behind_an_open_quote() {
             "+++\na = \"\"\"b\nd = 1\n+++\n# Body\n\"\"\"\n+++\nx",
             r#"{"a":"\"\"\"b","d":"1"}"#,
             "# Body\n\"\"\"\n+++\nx",
-            &["repaired", "repaired"],
+            &["front-matter-repaired", "front-matter-repaired"],
         ),
     ]);
     let found = read(b"---\na: \"b\n---\nc\"\n---\nbody").unwrap().diagnostics;

@@ -81,13 +81,13 @@ struct Spoiled {
 }
 
 fn look(summary: &SkillSummary, tree: &Path, passed_over: &[(EntryPath, Refusal)], names: &mut BTreeSet<String>) -> Result<Found, Spoiled> {
-    let spoiled = |message: String, by| Spoiled { diagnostic: Diagnostic::error("not-installed", message), by };
+    let spoiled = |message: String, by| Spoiled { diagnostic: Diagnostic::error("skill-not-installed", message), by };
     let file = Path::new(&summary.location);
     let folder = file.parent().unwrap_or(tree);
     let is_top = folder == tree;
     let is_flat = !["SKILL.md", "README.md"].iter().any(|name| file.file_name().is_some_and(|file| file.eq_ignore_ascii_case(name)));
     if is_flat {
-        let diagnostic = Diagnostic::note("flat-skill", "a skill without a folder is not installed; give it a folder, as its SKILL.md");
+        let diagnostic = Diagnostic::note("skill-flat", "a skill without a folder is not installed; give it a folder, as its SKILL.md");
         return Err(Spoiled { diagnostic, by: Vec::new() });
     }
     let below: Vec<&str> = folder.strip_prefix(tree).unwrap_or(folder).iter().filter_map(|name| name.to_str()).collect();

@@ -8,8 +8,8 @@
 //! Nothing of a source is run: no hook, no script of npm's, no script of the skill. What it says is for a model to follow, which is trust enough to be
 //! worth a look before.
 //!
-//! Codes of diagnostics, beside those of reading and of strict validation: `not-installed` (error: a skill that is in the source, and why it can't be),
-//! `entry-passed-over` (note: a link or a device outside of any skill), `flat-skill` (note), `id-elsewhere` (warning: another skill in the folder has the
+//! Codes of diagnostics, beside those of reading and of strict validation: `skill-not-installed` (error: a skill that is in the source, and why it can't be),
+//! `entry-passed-over` (note: a link or a device outside of any skill), `skill-flat` (note), `id-elsewhere` (warning: another skill in the folder has the
 //! id, and one of them is not seen).
 //!
 //! ```no_run

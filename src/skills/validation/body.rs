@@ -1,7 +1,7 @@
 //! Advice on the body: all of it is sent when the skill is used, so it should be short.
 
 use super::{Findings, TOP};
-use crate::layers::Severity;
+use crate::layers::Diagnostic;
 use crate::layers::text::{EstimatedTokens, TokenCounter};
 use crate::skills::front_matter::Document;
 
@@ -19,11 +19,11 @@ pub(super) fn advise(document: &Document, findings: &mut Findings) {
     let advice = "what is not always needed goes into files of its own, such as `references/details.md`";
     if lines > MAX_LINES {
         let message = format!("the body has {lines} lines; {MAX_LINES} at most are advised: {advice}");
-        findings.say(Severity::Note, at, "body-lines", message);
+        findings.say(Diagnostic::note("body-lines", message), at);
     }
     if tokens > MAX_TOKENS {
         let message = format!("the body has about {tokens} tokens; {MAX_TOKENS} at most are advised: {advice}");
-        findings.say(Severity::Note, at, "body-tokens", message);
+        findings.say(Diagnostic::note("body-tokens", message), at);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rules of all fields but `name`.
 
 use super::{Findings, Place, RuleSet, TOP, place, quoted};
-use crate::layers::Severity;
+use crate::layers::Diagnostic;
 use crate::skills::front_matter::{Entry, FrontMatter, Value};
 
 const MAX_DESCRIPTION: usize = 1024;
@@ -27,11 +27,15 @@ pub(super) fn check(front_matter: &FrontMatter, rules: RuleSet, findings: &mut F
             "compatibility" => compatibility(entry, findings),
             // The reference library looks at none of the next three; the specification says what they are.
             "license" => {
-                text(entry, "license-type", findings);
+                if let Err(message) = text(entry) {
+                    findings.say(Diagnostic::error("license-type", message), place(entry));
+                }
             }
             "metadata" => metadata(entry, findings),
             "allowed-tools" => {
-                text(entry, "allowed-tools-type", findings);
+                if let Err(message) = text(entry) {
+                    findings.say(Diagnostic::error("allowed-tools-type", message), place(entry));
+                }
             }
             key if !known(rules).any(|known| known == key) => unknown(entry, rules, findings),
             _ => {}
@@ -39,29 +43,29 @@ pub(super) fn check(front_matter: &FrontMatter, rules: RuleSet, findings: &mut F
     }
 }
 
-/// A text; nothing where it is absent, or no text and said so.
-fn text<'a>(entry: &'a Entry, code: &'static str, findings: &mut Findings) -> Option<&'a str> {
+/// A text; nothing where it is absent, and what is to be said where it is none.
+fn text(entry: &Entry) -> Result<Option<&str>, String> {
     match &entry.value {
-        Value::Absent => None,
-        Value::Text(text) => Some(text),
+        Value::Absent => Ok(None),
+        Value::Text(text) => Ok(Some(text)),
         Value::List(_) | Value::Map(_) => {
             let written = if entry.key == "allowed-tools" { ", such as `Read Bash(git:*)`" } else { "" };
-            findings.error(place(entry), code, format!("`{}` must be one text, not a list or a map{written}", entry.key));
-            None
+            Err(format!("`{}` must be one text, not a list or a map{written}", entry.key))
         }
     }
 }
 
 fn description(entry: Option<&Entry>, rules: RuleSet, findings: &mut Findings) {
     let missing = |at: Place, findings: &mut Findings| {
-        findings.error(at, "description-missing", "`description` is required: what the skill does, and when to use it");
+        let message = "`description` is required: what the skill does, and when to use it";
+        findings.say(Diagnostic::error("description-missing", message), at);
     };
     let Some(entry) = entry else { return missing(TOP, findings) };
     let at = place(entry);
     let text = match &entry.value {
         Value::Text(text) if !text.trim().is_empty() => text,
         Value::List(_) | Value::Map(_) => {
-            return findings.error(at, "description-type", "`description` must be a text, not a list or a map");
+            return findings.say(Diagnostic::error("description-type", "`description` must be a text, not a list or a map"), at);
         }
         // As with `name`, `~` is nothing, though the reference library reads a text.
         _ => return missing(at, findings),
@@ -69,28 +73,25 @@ fn description(entry: Option<&Entry>, rules: RuleSet, findings: &mut Findings) {
     // As YAML gives it: a line end that a block scalar keeps counts, as in the reference library.
     let chars = text.chars().count();
     if chars > MAX_DESCRIPTION {
-        findings.error(at, "description-length", format!("`description` has {chars} characters; at most {MAX_DESCRIPTION} are allowed"));
+        let message = format!("`description` has {chars} characters; at most {MAX_DESCRIPTION} are allowed");
+        findings.say(Diagnostic::error("description-length", message), at);
     }
     let said = text.trim().chars().count();
     if rules == RuleSet::Orcbot && said < MIN_DESCRIPTION {
         let message = format!("`description` has {said} characters; orcbot wants {MIN_DESCRIPTION} at least");
-        findings.error(at, "description-short", message);
+        findings.say(Diagnostic::error("description-short", message), at);
     }
 }
 
 fn compatibility(entry: &Entry, findings: &mut Findings) {
-    let chars = match &entry.value {
-        Value::Absent => 0,
-        _ => match text(entry, "compatibility-type", findings) {
-            Some(text) if text.trim().is_empty() => 0,
-            Some(text) => text.chars().count(),
-            None => return,
-        },
+    let chars = match text(entry) {
+        Ok(text) => text.filter(|text| !text.trim().is_empty()).map_or(0, |text| text.chars().count()),
+        Err(message) => return findings.say(Diagnostic::error("compatibility-type", message), place(entry)),
     };
     // The reference library lets an empty one pass; the specification says 1 to 500.
     if !(1..=MAX_COMPATIBILITY).contains(&chars) {
         let message = format!("`compatibility` has {chars} characters; 1 to {MAX_COMPATIBILITY} are allowed");
-        findings.error(place(entry), "compatibility-length", message);
+        findings.say(Diagnostic::error("compatibility-length", message), place(entry));
     }
 }
 
@@ -101,15 +102,16 @@ fn metadata(entry: &Entry, findings: &mut Findings) {
         Value::Map(pairs) => {
             for (key, _) in pairs.iter().filter(|(_, value)| matches!(value, Value::List(_) | Value::Map(_))) {
                 let message = format!("`metadata`: {} must be a text, not a list or a map", quoted(key));
-                findings.error(place(entry), "metadata-value-type", message);
+                findings.say(Diagnostic::error("metadata-value-type", message), place(entry));
             }
         }
-        Value::Text(_) | Value::List(_) => findings.error(place(entry), "metadata-type", "`metadata` must be a map of text to text"),
+        Value::Text(_) | Value::List(_) => {
+            findings.say(Diagnostic::error("metadata-type", "`metadata` must be a map of text to text"), place(entry));
+        }
     }
 }
 
 fn unknown(entry: &Entry, rules: RuleSet, findings: &mut Findings) {
-    let severity = if rules == RuleSet::Brute { Severity::Warning } else { Severity::Error };
     // Of a short name a few letters are most of it: `tags` is no slip for `name`.
     let most = (entry.key.chars().count() / 3).min(3);
     let near = |known: &&str| strsim::osa_distance(&entry.key.to_lowercase(), known) <= most;
@@ -119,5 +121,10 @@ fn unknown(entry: &Entry, rules: RuleSet, findings: &mut Findings) {
         Some(known) => format!("; the nearest is `{known}`"),
         None => "; fields of your own go into `metadata`".to_owned(),
     };
-    findings.say(severity, place(entry), "field-unknown", format!("{} is no field of these rules{hint}", quoted(&entry.key)));
+    let message = format!("{} is no field of these rules{hint}", quoted(&entry.key));
+    let finding = match rules {
+        RuleSet::Brute => Diagnostic::warning("field-unknown", message),
+        _ => Diagnostic::error("field-unknown", message),
+    };
+    findings.say(finding, place(entry));
 }

@@ -19,9 +19,9 @@
 //! | `field-unknown` | no other field |
 //! | `orcbot-type`, `orcbot-field-type`, `orcbot-field-unknown` | the table `orcbot`, key by key |
 //! | `pattern-ignored`, `patterns-ignored`, `keyword-ignored` | what matching would leave out |
-//! | `front-matter-missing`, `front-matter-preceded`, `front-matter-toml`, `repaired`, `utf16` | front matter is there, first in the file, plain YAML in UTF-8 |
+//! | `front-matter-missing`, `front-matter-preceded`, `front-matter-toml`, `front-matter-repaired`, `file-utf16` | front matter is there, first in the file, plain YAML in UTF-8 |
 //! | `body-lines`, `body-tokens` | advice: at most 500 lines and 5,000 estimated tokens |
-//! | `instruction-file-name`, `instruction-file-missing`, `flat-file` | a skill is a folder with a `SKILL.md` |
+//! | `instruction-file-name`, `instruction-file-missing`, `skill-flat` | a skill is a folder with a `SKILL.md` |
 //!
 //! ```
 //! use tower_prompt::skills::validation::{RuleSet, validate};
@@ -115,13 +115,14 @@ pub fn validate(bytes: &[u8], name: &str, rules: RuleSet) -> Vec<Diagnostic> {
         (_, RuleSet::Bcode) => of_bcode(&document, name, &mut findings),
         (None, _) => {
             let message = "there is no front matter: a skill begins with a line `---`, its fields, and a line `---`";
-            findings.error(TOP, "front-matter-missing", message);
+            findings.say(Diagnostic::error("front-matter-missing", message), TOP);
         }
         (Some(front_matter), _) => {
             findings.found.extend(document.diagnostics.iter().cloned().map(as_error));
             // Between lines `---` the reader says so itself.
             if front_matter.format == Format::Toml && !findings.has("front-matter-toml") {
-                findings.error(TOP, "front-matter-toml", "the front matter is TOML; other readers want YAML between lines `---`");
+                let message = "the front matter is TOML; other readers want YAML between lines `---`";
+                findings.say(Diagnostic::error("front-matter-toml", message), TOP);
             }
             findings.found.extend(front_matter_findings(&document, name, rules));
         }
@@ -166,7 +167,7 @@ fn nowhere() -> SkillSource {
 
 /// What our reader puts right and others need not.
 fn as_error(mut diagnostic: Diagnostic) -> Diagnostic {
-    if ["front-matter-preceded", "front-matter-toml", "repaired", "utf16"].contains(&&*diagnostic.code) {
+    if ["front-matter-preceded", "front-matter-toml", "front-matter-repaired", "file-utf16"].contains(&&*diagnostic.code) {
         diagnostic.severity = Severity::Error;
     }
     diagnostic
@@ -194,11 +195,8 @@ struct Findings {
 }
 
 impl Findings {
-    fn say(&mut self, severity: Severity, (line, column): Place, code: &'static str, message: impl Into<String>) {
-        self.found.push(Diagnostic::new(severity, code, message).line(line).column(column));
-    }
-    fn error(&mut self, place: Place, code: &'static str, message: impl Into<String>) {
-        self.say(Severity::Error, place, code, message);
+    fn say(&mut self, finding: Diagnostic, (line, column): Place) {
+        self.found.push(finding.line(line).column(column));
     }
     fn has(&self, code: &str) -> bool {
         self.found.iter().any(|found| found.code == code)

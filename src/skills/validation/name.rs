@@ -1,6 +1,7 @@
 //! The rules of `name`. The specification's reference library is the measure; where it and we differ, the reason stands beside the rule.
 
 use super::{Findings, RuleSet, TOP, place, quoted};
+use crate::layers::Diagnostic;
 use crate::skills::front_matter::{FrontMatter, Value};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -12,38 +13,37 @@ pub(super) fn check(front_matter: &FrontMatter, folder: &str, rules: RuleSet, fi
     let (at, text) = match front_matter.get("name").map(|entry| (place(entry), &entry.value)) {
         // The reference library takes `~` and `null` for the texts that they look like; in YAML they are nothing.
         None | Some((_, Value::Absent)) if rules == RuleSet::Brute => return,
-        None => return findings.error(TOP, "name-missing", format!("`name` is required; here it is `name: {folder}`")),
-        Some((at, Value::Absent)) => return findings.error(at, "name-missing", "`name` is required, and here it is empty"),
+        None => return findings.say(Diagnostic::error("name-missing", format!("`name` is required; here it is `name: {folder}`")), TOP),
+        Some((at, Value::Absent)) => {
+            return findings.say(Diagnostic::error("name-missing", "`name` is required, and here it is empty"), at);
+        }
         Some((at, Value::Text(text))) if text.trim().is_empty() => {
-            return findings.error(at, "name-missing", "`name` is required, and here it is blank");
+            return findings.say(Diagnostic::error("name-missing", "`name` is required, and here it is blank"), at);
         }
         Some((at, Value::Text(text))) => (at, text),
-        Some((at, _)) => return findings.error(at, "name-type", "`name` must be a text, not a list or a map"),
+        Some((at, _)) => return findings.say(Diagnostic::error("name-type", "`name` must be a text, not a list or a map"), at),
     };
     let name = normalised(text.trim());
     let shown = quoted(&name);
     let chars = name.chars().count();
     if chars > MAX_CHARS {
-        findings.error(at, "name-length", format!("`name` has {chars} characters; at most {MAX_CHARS} are allowed"));
+        findings.say(Diagnostic::error("name-length", format!("`name` has {chars} characters; at most {MAX_CHARS} are allowed")), at);
     }
     if name != name.to_lowercase() {
-        findings.error(
-            at,
-            "name-case",
-            format!("{shown} has upper-case letters; `{}` has none", quoted(&name.to_lowercase()).trim_matches('`')),
-        );
+        let message = format!("{shown} has upper-case letters; `{}` has none", quoted(&name.to_lowercase()).trim_matches('`'));
+        findings.say(Diagnostic::error("name-case", message), at);
     }
     if let Some(c) = name.chars().find(|c| !is_of_a_name(*c)) {
         let what = if is_combining_mark(c) { "is a combining mark, which many readers take for no letter" } else { "is not allowed" };
         let message = format!("{shown}: {c:?} {what}; a name has lower-case letters and digits of any script, and hyphens");
-        findings.error(at, "name-characters", message);
+        findings.say(Diagnostic::error("name-characters", message), at);
     }
     if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        findings.error(at, "name-hyphens", format!("{shown}: a hyphen stands alone between two letters or digits"));
+        findings.say(Diagnostic::error("name-hyphens", format!("{shown}: a hyphen stands alone between two letters or digits")), at);
     }
     // The folder is not trimmed: its name has no quotes that a blank could stand in by mistake.
     if normalised(folder) != name {
-        findings.error(at, "name-folder", format!("{shown} is not the folder's name, which is {}", quoted(folder)));
+        findings.say(Diagnostic::error("name-folder", format!("{shown} is not the folder's name, which is {}", quoted(folder))), at);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The fields that orcbot adds: `allowedTools`, and the table `orcbot`.
 
 use super::{Findings, place, quoted};
-use crate::layers::Severity;
+use crate::layers::Diagnostic;
 use crate::skills::front_matter::{Entry, FrontMatter, Value};
 
 pub(super) fn check(front_matter: &FrontMatter, findings: &mut Findings) {
@@ -9,7 +9,7 @@ pub(super) fn check(front_matter: &FrontMatter, findings: &mut Findings) {
         && !matches!(entry.value, Value::Absent | Value::Text(_))
         && !is_list_of_texts(&entry.value)
     {
-        findings.error(place(entry), "allowed-tools-type", "`allowedTools` must be a text or a list of texts");
+        findings.say(Diagnostic::error("allowed-tools-type", "`allowedTools` must be a text or a list of texts"), place(entry));
     }
     if let Some(entry) = front_matter.get("orcbot") {
         table(entry, findings);
@@ -20,7 +20,7 @@ fn table(entry: &Entry, findings: &mut Findings) {
     let pairs = match &entry.value {
         Value::Absent => return,
         Value::Map(pairs) => pairs,
-        Value::Text(_) | Value::List(_) => return findings.error(place(entry), "orcbot-type", "`orcbot` must be a map"),
+        Value::Text(_) | Value::List(_) => return findings.say(Diagnostic::error("orcbot-type", "`orcbot` must be a map"), place(entry)),
     };
     for (key, value) in pairs {
         let wanted = match key.as_str() {
@@ -31,12 +31,12 @@ fn table(entry: &Entry, findings: &mut Findings) {
             }
             _ => {
                 let message = format!("{} is no key of `orcbot`", quoted(key));
-                findings.say(Severity::Warning, place(entry), "orcbot-field-unknown", message);
+                findings.say(Diagnostic::warning("orcbot-field-unknown", message), place(entry));
                 continue;
             }
         };
         if let Some(wanted) = wanted {
-            findings.error(place(entry), "orcbot-field-type", format!("`orcbot.{key}` is {wanted}"));
+            findings.say(Diagnostic::error("orcbot-field-type", format!("`orcbot.{key}` is {wanted}")), place(entry));
         }
     }
 }

@@ -121,7 +121,7 @@ impl Validation {
         let found = match (form, &*name, self.rules) {
             (Form::Folder | Form::Strict, "SKILL.md", _) | (Form::Flat | Form::Named | Form::Readme, _, RuleSet::Bcode) => return None,
             (Form::Flat | Form::Named, ..) => Diagnostic::note(
-                "flat-file",
+                "skill-flat",
                 "a single file is a skill for some readers; the specification's is a folder with a `SKILL.md`",
             ),
             // The reference library takes these two spellings.

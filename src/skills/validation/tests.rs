@@ -98,8 +98,8 @@ fn each_rule_of_the_specification_has_its_code_and_place() {
         (with("metadata:\n  a: {b: c}\n  d: [e]\n  f: g"), &["4:1 error[metadata-value-type]", "4:1 error[metadata-value-type]"]),
         (with("allowed-tools: [Read]"), &["4:1 error[allowed-tools-type]"]),
         (with("version: 1\nmodel: x"), &["4:1 error[field-unknown]", "5:1 error[field-unknown]"]),
-        (with("name: a"), &["4:1 error[repaired]"]),
-        ("name: a\ndescription: use when: x".into(), &["3:14 error[repaired]"]),
+        (with("name: a"), &["4:1 error[front-matter-repaired]"]),
+        ("name: a\ndescription: use when: x".into(), &["3:14 error[front-matter-repaired]"]),
         (
             "zzz: 1\nname: B\nmetadata: 1\ndescription: []".into(),
             &[
@@ -114,7 +114,8 @@ fn each_rule_of_the_specification_has_its_code_and_place() {
     for (text, expected) in cases {
         let found = fields(&text);
         // The column of a repair is the reader's business.
-        let found: Vec<String> = found.into_iter().map(|found| found.replace("3:1 error[repaired]", "3:14 error[repaired]")).collect();
+        let found: Vec<String> =
+            found.into_iter().map(|found| found.replace("3:1 error[front-matter-repaired]", "3:14 error[front-matter-repaired]")).collect();
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -132,7 +133,7 @@ fn the_front_matter_is_there_and_first_and_yaml() {
         (format!("\n{good}"), &["2:1 error[front-matter-preceded]"]),
         ("+++\nname = \"a\"\ndescription = \"d\"\n+++\n".into(), &["1:1 error[front-matter-toml]"]),
         ("---\nname = \"a\"\ndescription = \"d\"\n---\n".into(), &["2:1 error[front-matter-toml]"]),
-        ("---\nname: a\ndescription: d\n----\n".into(), &["4:1 error[repaired]"]),
+        ("---\nname: a\ndescription: d\n----\n".into(), &["4:1 error[front-matter-repaired]"]),
     ] {
         assert_eq!(codes(&text, "a", RuleSet::AgentSkills), expected, "{text:?}");
     }
@@ -189,7 +190,7 @@ fn each_system_has_its_rules() {
     assert_eq!(codes(unnamed, "a", Orcbot), ["1:1 error[name-missing]", "2:1 error[description-short]"]);
     assert_eq!(codes("---\nname: B\ndescription: d\n---\n", "a", Brute), ["2:1 error[name-case]", "2:1 error[name-folder]"]);
     assert_eq!(codes("Text.\n", "a", Bcode), ["1:1 warning[front-matter-missing]"]);
-    assert_eq!(codes("", "a", Bcode), ["0:0 error[no-usable-text]"]);
+    assert_eq!(codes("", "a", Bcode), ["0:0 error[text-missing]"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn deaf(folder: &Path, deaf: Vec<Diagnostic>, told: impl FnMut(Watched) + Send +
 fn where_nothing_is_heard_there_is_a_look_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (sender, told) = channel();
-    let not_watched = Diagnostic::warning("not-watched", "no watches left");
+    let not_watched = Diagnostic::warning("folder-not-watched", "no watches left");
     let (heard, thread) = deaf(folder.path(), vec![not_watched.clone()], move |watched| drop(sender.send(watched)));
     assert!(matches!(told.recv(), Ok(Watched::Unwatched(found)) if found == not_watched));
     assert!(matches!(told.recv(), Ok(Watched::Changed(skills)) if skills.get("one").is_some()));

@@ -70,9 +70,11 @@ impl Said<'_> {
         });
         if is_cut {
             let what = if text.is_empty() { "left out" } else { "cut" };
-            let (code, of) = if shed.is_some() { ("budget", "what the budget leaves it") } else { ("limit", "its limit") };
-            let message = format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, value.len());
-            self.diagnostics.push(Diagnostic::warning(code, message));
+            let message = |of| format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, value.len());
+            self.diagnostics.push(match shed {
+                Some(_) => Diagnostic::warning("budget", message("what the budget leaves it")),
+                None => Diagnostic::warning("limit", message("its limit")),
+            });
         }
         if text.is_empty() {
             self.refused.insert((&fragment.id).into());

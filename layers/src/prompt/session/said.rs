@@ -217,7 +217,7 @@ impl Said<'_> {
         let newest = turn.conversation.messages.iter().rfind(|message| message.role == Role::User);
         if newest.is_some_and(|message| message.texts.iter().any(|part| escape::looks_like_a_block(&part.text))) {
             let message = "the user's message holds text that looks like a block of the prompt; it was not changed";
-            self.diagnostics.push(Diagnostic::note("look-alike", message));
+            self.diagnostics.push(Diagnostic::note("message-look-alike", message));
         }
     }
 }

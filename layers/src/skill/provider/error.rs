@@ -74,17 +74,17 @@ impl SkillError {
     }
     /// As what went on in spite of it; `provider` is the provider's label.
     pub fn diagnostic(&self, provider: &str) -> Diagnostic {
-        let code = match self.code {
-            SkillErrorCode::UnknownSkill => "provider-unknown-skill",
-            SkillErrorCode::Unsupported => "provider-unsupported",
-            SkillErrorCode::Version => "provider-version",
-            SkillErrorCode::TooLarge => "provider-flood",
-            SkillErrorCode::Late => "provider-late",
-            SkillErrorCode::Unavailable => "provider-unavailable",
-            SkillErrorCode::Invalid => "provider-answer",
-            SkillErrorCode::Failed => "provider-failed",
-        };
-        Diagnostic::warning(code, format!("the skill provider {}: {}", told(provider), told(&self.message)))
+        let message = format!("the skill provider {}: {}", told(provider), told(&self.message));
+        match self.code {
+            SkillErrorCode::UnknownSkill => Diagnostic::warning("provider-skill-unknown", message),
+            SkillErrorCode::Unsupported => Diagnostic::warning("provider-unsupported", message),
+            SkillErrorCode::Version => Diagnostic::warning("provider-version", message),
+            SkillErrorCode::TooLarge => Diagnostic::warning("provider-too-large", message),
+            SkillErrorCode::Late => Diagnostic::warning("provider-late", message),
+            SkillErrorCode::Unavailable => Diagnostic::warning("provider-unavailable", message),
+            SkillErrorCode::Invalid => Diagnostic::warning("provider-answer-invalid", message),
+            SkillErrorCode::Failed => Diagnostic::warning("provider-failed", message),
+        }
     }
 }
 

@@ -167,7 +167,8 @@ fn write_list(id: u64, list: &SkillList) -> Vec<String> {
         &list.skills,
         &mut |skills| part(skills, &[]),
         &mut |skill: &SkillSummary| {
-            let left_out = Diagnostic::warning("provider-skill", format!("skill `{}` is too large for a line and left out", skill.id));
+            let left_out =
+                Diagnostic::warning("provider-skill-invalid", format!("skill `{}` is too large for a line and left out", skill.id));
             lines_of(part(&[], &[left_out]))
         },
         &mut lines,

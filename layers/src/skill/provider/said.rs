@@ -31,19 +31,19 @@ pub(super) fn list(mut said: Map<String, Value>, source: &Arc<SkillSource>) -> R
             Err(why) if refused < MAX_DIAGNOSTICS => {
                 refused += 1;
                 let message = format!("skill {} of the list of {} is none: {}", at + 1, source.label, told(&why));
-                list.diagnostics.push(Diagnostic::warning("provider-skill", message));
+                list.diagnostics.push(Diagnostic::warning("provider-skill-invalid", message));
             }
             Err(_) => refused += 1,
         }
     }
     if refused > MAX_DIAGNOSTICS {
         let message = format!("{} more of the list of {} are no skills", refused - MAX_DIAGNOSTICS, source.label);
-        list.diagnostics.push(Diagnostic::warning("provider-skill", message));
+        list.diagnostics.push(Diagnostic::warning("provider-skill-invalid", message));
     }
     if located > 0 {
         let message =
             format!("{located} skills of {} name a file; a provider has none that a model could read, and it is left out", source.label);
-        list.diagnostics.push(Diagnostic::note("provider-location", message));
+        list.diagnostics.push(Diagnostic::note("provider-location-ignored", message));
     }
     Ok(list)
 }
@@ -91,7 +91,8 @@ pub(super) fn diagnostics(said: Option<Value>) -> Vec<Diagnostic> {
     let found = found.map(|mut found| {
         let is_word = |code: &str| code.len() <= MAX_CODE && code.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
         if !is_word(&found.code) || found.code.is_empty() {
-            found.code = "provider-said".into();
+            let unnamed = Diagnostic::new(found.severity, "provider-said", found.message);
+            found = Diagnostic { path: found.path, line: found.line, column: found.column, ..unnamed };
         }
         found.message = told(&found.message).into_owned();
         found.path = found.path.map(|path| told(&path).into_owned());

@@ -121,7 +121,16 @@ fn a_skill_needs_an_id_and_a_description_and_says_nothing_that_is_not_its_own_to
     assert_eq!(list.skills, [skill("a", "A"), bee]);
     assert_eq!(list.skills[1].visibility, SkillVisibility::Auto);
     let codes: Vec<_> = list.diagnostics.iter().map(|found| &*found.code).collect();
-    assert_eq!(codes, ["provider-skill", "provider-skill", "provider-skill", "provider-skill", "provider-location"]);
+    assert_eq!(
+        codes,
+        [
+            "provider-skill-invalid",
+            "provider-skill-invalid",
+            "provider-skill-invalid",
+            "provider-skill-invalid",
+            "provider-location-ignored"
+        ]
+    );
     assert!(list.diagnostics[0].message.starts_with("skill 3 of the list of plugin:test is none: "));
 }
 
