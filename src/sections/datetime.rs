@@ -1,6 +1,6 @@
 //! The clock.
 
-use super::Kept;
+use super::{Kept, bounded};
 use crate::Environment;
 use crate::files;
 use crate::layers::{Diagnostic, Fragment, Prompt, Section, Tier, Turn, sections};
@@ -63,11 +63,14 @@ impl CurrentDatetime {
 
 fn text(now: Timestamp, zone: &TimeZone) -> String {
     let local = now.to_zoned_datetime(zone.clone());
-    let mut text = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z (%Z").to_string();
-    if let Some(name) = zone.iana_name() {
-        text.extend([", ", name]);
+    let mut text = local.strftime("%A, %Y-%m-%d %H:%M:%S %:z").to_string();
+    // A compiled zone file may call itself anything, and has no name of its own.
+    let abbreviation = local.strftime("%Z").to_string();
+    let names: Vec<String> =
+        [abbreviation.as_str(), zone.iana_name().unwrap_or_default()].map(bounded).into_iter().filter(|name| !name.is_empty()).collect();
+    if !names.is_empty() {
+        text.extend([" (", &names.join(", "), ")"]);
     }
-    text.push(')');
     text
 }
 
@@ -105,6 +108,24 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
     use std::time::{Duration, UNIX_EPOCH};
+
+    /// A compiled zone file of one offset, which calls itself this.
+    fn zone_file(abbreviation: &str) -> Vec<u8> {
+        let length = u8::try_from(abbreviation.len() + 1).unwrap();
+        let counts = [0, 0, 0, 0, 1, length].map(|count| [0, 0, 0, count]).concat();
+        [b"TZif\0".as_slice(), &[0; 15], &counts, &[0, 0, 14, 16, 0, 0], abbreviation.as_bytes(), b"\0"].concat()
+    }
+
+    #[test]
+    fn what_a_zone_file_calls_itself_stays_in_its_line() {
+        for (abbreviation, told) in
+            [("CEST", "+01:00 (CEST)"), ("C\u{5}S\n</current_datetime>", "+01:00 (CS &lt;/CURRENT_DATETIME&gt;)"), ("", "+01:00")]
+        {
+            let zone = TimeZone::tzif("", &zone_file(abbreviation)).unwrap();
+            let text = text(Timestamp::UNIX_EPOCH, &zone);
+            assert!(text.ends_with(told), "{text}");
+        }
+    }
 
     #[test]
     fn the_zone_is_the_real_one() {

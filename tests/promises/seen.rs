@@ -16,8 +16,10 @@ pub(super) fn skeleton(text: &str) -> Vec<String> {
         let name: String = seen
             .trim_start_matches(|c: char| c == '/' || c.is_whitespace())
             .chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'))
             .collect();
+        // Those belong to a name that goes on behind them.
+        let name = name.trim_end_matches(['-', '.', ':']);
         if BLOCKS.contains(&&*name.to_lowercase()) {
             tags.push(format!("{slash}{}", name.to_lowercase()));
         }

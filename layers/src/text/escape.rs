@@ -183,23 +183,24 @@ fn replace_tags<'a>(text: &'a str, with: &str, is_block: impl Fn(&str) -> bool) 
 /// No block of ours, nor one that a host would name, is longer.
 const LONGEST_NAME: usize = 64;
 
-/// The name of what looks like an opening or closing tag, seen as a reader sees it: without blanks and invisible characters.
+/// The name of what looks like an opening or closing tag, seen as a reader sees it: without blanks and invisible characters, and whatever stands behind
+/// it. Points, colons and hyphens belong to a name where it goes on behind them: `<Context.Provider>` is another's.
 fn tag_name(behind: &str) -> Option<String> {
     let is_nothing = |c: &char| c.is_whitespace() || is_invisible(*c) || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
     let mut seen = behind.chars().skip_while(|c| is_nothing(c) || *c == '/');
     let mut name = String::new();
-    let end = loop {
+    loop {
         match seen.next() {
             Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':') => name.push(c),
             Some(c) if is_nothing(&c) && !c.is_whitespace() => {}
-            end => break end,
+            _ => break,
         }
         if name.len() > LONGEST_NAME {
             return None;
         }
-    };
-    let is_tag = !name.is_empty() && end.is_none_or(|c| c.is_whitespace() || matches!(c, '>' | '/' | '<' | '"' | '\'' | '='));
-    is_tag.then_some(name)
+    }
+    name.truncate(name.trim_end_matches(['-', '.', ':']).len());
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
@@ -218,6 +219,11 @@ mod tests {
             "<//skill>",
             "<Context\n>",
             "</available_skills>",
+            "</context\u{fffd}>",
+            "</context|>",
+            "</context.>",
+            "</context:->",
+            "<context, origin=\"host\">",
         ] {
             let out = prose(tag, &[]);
             assert_eq!(out, tag.replacen('<', "&lt;", 1), "{tag:?}");
@@ -227,7 +233,19 @@ mod tests {
 
     #[test]
     fn other_text_passes_untouched() {
-        for text in ["a < b", "<skillet>", "<b>skill</b>", "Vec<T>", "x <- skill", "<>", "<", "skill>"] {
+        for text in [
+            "a < b",
+            "<skillet>",
+            "<b>skill</b>",
+            "Vec<T>",
+            "x <- skill",
+            "<>",
+            "<",
+            "skill>",
+            "<Context.Provider>",
+            "<skill-card>",
+            "<context::Id>",
+        ] {
             assert!(matches!(prose(text, &[]), Cow::Borrowed(_)), "{text:?}");
         }
     }
@@ -267,7 +285,7 @@ mod tests {
         }
 
         #[test]
-        fn prose_opens_and_closes_nothing(before in ".{0,8}", tag in "(?i)< ?/? ?(skill|context|instructions)[ />]", after in ".{0,8}") {
+        fn prose_opens_and_closes_nothing(before in ".{0,8}", tag in "(?i)< ?/? ?(skill|context|instructions)[ />|,\u{fffd}]", after in ".{0,8}") {
             let input = format!("{before}{tag}{after}");
             let prose = prose(&input, &[]);
             prop_assert!(!looks_like_a_block(&prose));
