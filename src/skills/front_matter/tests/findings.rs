@@ -102,8 +102,13 @@ fn a_list_of_which_an_item_is_no_yaml_keeps_the_others() {
             &["2:10 `keywords`: a list's item that is no YAML was read as plain text; quote it"],
         ),
         (
-            "---\nkeywords:\n  # said first\n  - @x\n  - |\n    a\n\n    - b\n---\n",
-            r#"{"keywords":["@x","a\n- b"]}"#,
+            "---\nkeywords:\n  # said first\n  - @x\n  # said between\n  - |\n    # kept\n    a\n\n    - b\n---\n",
+            r##"{"keywords":["@x","# kept\na\n- b"]}"##,
+            &["2:10 `keywords`: a list's item that is no YAML was read as plain text; quote it"],
+        ),
+        (
+            "---\nkeywords:\n  - @x\n  - k:\n      - some longer words in here\n---\n",
+            r#"{"keywords":["@x",{"k":["some longer words in here"]}]}"#,
             &["2:10 `keywords`: a list's item that is no YAML was read as plain text; quote it"],
         ),
         (
@@ -194,10 +199,45 @@ fn a_sign_of_a_comment_is_text_in_prose_alone_and_where_it_looks_like_text() {
 }
 
 #[test]
+fn a_field_that_looks_like_one_within_quotes_is_text_beside_a_broken_field_too() {
+    let broken = "4:5 `id`: an unquoted value holds `: `; it was read as plain text, quote the whole of it";
+    for (quoted, text) in [
+        ("\"a\n  name: b\"", "a name: b"),
+        ("\"\n  name: b\"", " name: b"),
+        ("\"a\\\"\n  name: b\"", "a\" name: b"),
+        ("'a''\n  name: b'", "a' name: b"),
+    ] {
+        let document = read(format!("---\ndescription: {quoted}\nid: x: y\n---\n").as_bytes()).unwrap();
+        let front_matter = document.front_matter.as_ref().unwrap();
+        assert_eq!(front_matter.entries.len(), 2, "{quoted:?}: {:?}", front_matter.entries);
+        assert_eq!(front_matter.get("description").unwrap().value.as_text(), Some(text), "{quoted:?}");
+        assert_eq!(told(&document), [broken], "{quoted:?}");
+    }
+}
+
+#[test]
+fn fields_in_a_list_are_read_behind_blank_lines_and_comments_too() {
+    let in_a_list = "3:1 the fields stand in a list; they were read without the `-` before them";
+    for before in ["\n", "# first\n"] {
+        let document = read(format!("---\n{before}- name: x\n\n  description: y\n---\n").as_bytes()).unwrap();
+        assert_eq!((&*json(&document), told(&document)), (r#"{"name":"x","description":"y"}"#, vec![in_a_list.to_owned()]));
+    }
+}
+
+#[test]
+fn what_stands_before_the_first_field_is_told_line_by_line() {
+    let stray =
+        |n: usize, text: &str| format!("{n}:1 `{text}` belongs to no field and was left out; indent it, or quote the value before it");
+    let document = read(b"---\n# a comment\nstray\n  deeper\nname: a\n---\n").unwrap();
+    assert_eq!((&*json(&document), told(&document)), (r#"{"name":"a"}"#, vec![stray(3, "stray"), stray(4, "deeper")]));
+}
+
+#[test]
 fn a_fence_is_passed_over_only_within_a_value_that_holds_nothing_else() {
     for (file, fields, body) in [
         ("---\ndescription: 'open\n---\n## Body\nThe end'\n---\n", r#"{"description":"'open"}"#, "## Body\nThe end'\n---\n"),
         ("---\na: \"b\n---\n--- x\nc\"\n---\nbody", r#"{"a":"\"b"}"#, "--- x\nc\"\n---\nbody"),
+        ("---\na: \"b\n---\n---x\nc\"\n---\nbody", r#"{"a":"\"b"}"#, "---x\nc\"\n---\nbody"),
         ("---\na: \"b\n---\nc\"\n---\nbody", r#"{"a":"b --- c"}"#, "body"),
         ("+++\na = \"\"\"b\nd = 1\n+++\nBody\n\"\"\"\n+++\nx", r#"{"a":"\"\"\"b","d":"1"}"#, "Body\n\"\"\"\n+++\nx"),
         ("---\na: 'b'\nc: d: e\n---\nIt's\n---\n", r#"{"a":"b","c":"d: e"}"#, "It's\n---\n"),
