@@ -159,6 +159,16 @@ mod tests {
         assert_eq!(Block::new("a", " \n").to_string(), "<a>\n</a>");
     }
 
+    #[test]
+    fn where_not_even_the_marker_fits_there_is_some_text_or_nothing() {
+        let (block, empty) = (Block::new("note", "First rule, second rule."), "<note>\n</note>".len());
+        let fitted = |bytes: usize| block.fit(&Room::UNLIMITED.with(Limit::Bytes(bytes))).text.into_owned();
+        assert_eq!(fitted(empty), "");
+        assert_eq!(fitted(empty + 1), "", "text takes a line end along");
+        assert_eq!(fitted(empty + 2), "<note>\nF\n</note>");
+        assert_eq!(fitted(empty + 6), "<note>\nFirst\n</note>");
+    }
+
     proptest! {
         #[test]
         fn a_block_in_any_room_is_whole_or_absent(body in "(</?note>|[a-z é\n]{0,9}){0,12}", n in 0..200_usize, unit in 0..3_usize) {

@@ -251,6 +251,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_known_up_to_the_longest_that_a_host_would_choose() {
+        for (chars, is_seen) in [(LONGEST_NAME - 1, true), (LONGEST_NAME, true), (LONGEST_NAME + 1, false), (LONGEST_NAME + 2, false)] {
+            let name = "n".repeat(chars);
+            assert_eq!(prose(&format!("</{name}>"), &[&name]).starts_with("&lt;"), is_seen, "{chars}");
+        }
+    }
+
+    #[test]
     fn a_hosts_own_block_is_kept_whole_too() {
         assert_eq!(prose("</deploy>", &["deploy"]), "&lt;/deploy>");
     }
@@ -269,6 +277,14 @@ mod tests {
         assert_eq!(text("\u{200b} x \u{200b} y"), "x y");
         assert_eq!(attribute("say \"hi\""), "say &quot;hi&quot;");
         assert_eq!(path("/a b/R&D/\u{1}\n.md"), "/a b/R&amp;D/&#1;&#10;.md");
+    }
+
+    #[test]
+    fn a_line_that_is_plain_already_is_not_copied() {
+        for (line, is_plain) in [("a plain line, and a (second) ~ part", true), ("a  b", false), (" a", false), ("a ", false), ("é", false)]
+        {
+            assert_eq!(matches!(one_line(line), Cow::Borrowed(_)), is_plain, "{line:?}");
+        }
     }
 
     proptest! {

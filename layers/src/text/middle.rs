@@ -117,6 +117,15 @@ mod tests {
     }
 
     #[test]
+    fn of_short_lines_none_is_torn_in_any_room() {
+        let text = (100..200).fold(String::new(), |text, n| format!("{text}line {n}\n"));
+        for n in (100..text.len()).step_by(7) {
+            let cut = cut_middle(&text, &Room::UNLIMITED.with(Limit::Bytes(n)), marked).unwrap();
+            assert_eq!((cut.left_out.start % 9, cut.left_out.end % 9), (0, 0), "{n}");
+        }
+    }
+
+    #[test]
     fn a_marker_without_room_leaves_a_head() {
         assert_eq!(cut("a long text", Limit::Chars(4)), "a lo");
         assert_eq!(cut("a long text", Limit::Chars(0)), "");

@@ -148,6 +148,15 @@ async fn a_tool_without_a_description_gets_one_and_one_of_the_providers_stays() 
 }
 
 #[tokio::test]
+async fn a_cut_result_says_where_the_whole_is_kept() {
+    let layer = ToolOutputLayer::default().max_chars(NonZeroUsize::new(60)).archive(|_: &str| Some("results/1.txt".to_owned()));
+    let stack = PromptStack::new(Format::OpenAiChat, Settings::default()).with(layer);
+    let history = [user("one"), calls("1"), json!({"role": "tool", "tool_call_id": "1", "content": LONG})];
+    let sent = stack.assemble(body(&history), Context::default()).await;
+    assert_eq!(last(&sent), "01234[60 characters cut; the whole is in results/1.txt]56789");
+}
+
+#[tokio::test]
 async fn a_bound_that_comes_or_changes_later_leaves_what_was_sent() {
     let session = Session::new();
     let context = || Context::default().session(session.clone());

@@ -104,4 +104,31 @@ mod tests {
             assert_eq!(position(text, offset), place, "{text:?}");
         }
     }
+
+    #[test]
+    fn a_character_that_a_cut_tears_is_left_out_and_of_a_whole_file_an_error() {
+        let little = |units: &[u16]| [vec![0xFF, 0xFE], units.iter().flat_map(|unit| unit.to_le_bytes()).collect()].concat();
+        let odd = [little(&[0x61, 0x62]), vec![0x63]].concat();
+        for (bytes, cut, whole) in [
+            (b"ab".to_vec(), Some("ab"), None),
+            (b"ab\xE4\xB8".to_vec(), Some("ab"), Some("byte 0xE4 at offset 2 is no UTF-8; save the file as UTF-8")),
+            (b"ab\xFFc".to_vec(), None, Some("byte 0xFF at offset 2 is no UTF-8; save the file as UTF-8")),
+            (little(&[0x61, 0x62]), Some("ab"), None),
+            (odd, Some("ab"), Some("the file is UTF-16LE, but ends within a character; save it as UTF-8")),
+            (little(&[0x61, 0xD83D]), Some("a"), Some("the file is UTF-16LE, but at offset 4 it is broken; save it as UTF-8")),
+            (little(&[0xDE00, 0x61]), None, Some("the file is UTF-16LE, but at offset 2 it is broken; save it as UTF-8")),
+        ] {
+            let read = |complete| decode(&bytes, complete, &mut Vec::new()).map_err(|found| found.message.to_string());
+            assert_eq!(read(false).ok().as_deref(), cut, "{bytes:?}");
+            assert_eq!(read(true).err().as_deref(), whole, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_breaks_a_file_in_utf16_is_told_with_its_offset() {
+        let text = "\u{feff}ab😀é\0c";
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let found = decode(&bytes, true, &mut Vec::new()).unwrap_err();
+        assert_eq!(found.message, "the file is UTF-16BE, and has a NUL at offset 12: this is no text file");
+    }
 }

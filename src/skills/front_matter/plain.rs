@@ -3,7 +3,6 @@
 //! the two equal.
 
 use super::Entry;
-use super::repair::is_prose;
 use super::value::Value;
 
 /// More than this is not plain: what is in proportion needs no guard then.
@@ -31,8 +30,7 @@ pub(super) fn read(block: &str, line: usize) -> Option<Vec<Entry>> {
         let written = start + first.len() - value.len()..end;
         let value = match (value, &*below) {
             ("", []) => Value::Absent,
-            // Prose is held to be text, whatever YAML makes of it.
-            ("", below) if !is_prose(key) => collection(below)?,
+            ("", below) => collection(below)?,
             (style @ ("|" | "|-" | ">" | ">-"), below) => block_scalar(style, below)?,
             (value, []) => scalar(value)?,
             _ => return None,
@@ -126,7 +124,7 @@ fn block_scalar(style: &str, lines: &[&str]) -> Option<Value> {
 fn indentation(lines: &[&str]) -> Option<usize> {
     let of = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let first = of(lines.first()?);
-    lines.iter().all(|line| of(line) == first && line.len() > first && !line.ends_with(' ')).then_some(first)
+    lines.iter().all(|line| of(line) == first && !line.ends_with(' ')).then_some(first)
 }
 
 #[cfg(test)]
@@ -151,6 +149,27 @@ mod tests {
         let pairs = read(text, 2).unwrap().into_iter().map(|entry| (entry.key, entry.value)).collect();
         assert_eq!(Value::Map(pairs).to_text(), expected);
         assert!(same(text));
+    }
+
+    #[test]
+    fn what_is_written_in_any_script_is_plain_and_what_is_out_of_proportion_is_not() {
+        let sized = |bytes: usize| format!("a: {}\n", "b".repeat(bytes - "a: \n".len()));
+        let keyed = |bytes: usize| format!("{}: b\n", "k".repeat(bytes));
+        for (text, is_plain) in [
+            ("a: 根据 é\n".to_owned(), true),
+            ("description:\n  - a\n  - b\n".to_owned(), true),
+            (sized(MAX_BYTES), true),
+            (sized(MAX_BYTES + 1), false),
+            (keyed(MAX_KEY_BYTES), true),
+            (keyed(MAX_KEY_BYTES + 1), false),
+            ("1a: b\n".to_owned(), false),
+            ("a: b: c: d\n".to_owned(), false),
+            ("a: b # c # d\n".to_owned(), false),
+            ("a:\n  b: c # d # e\n".to_owned(), false),
+        ] {
+            assert_eq!(read(&text, 2).is_some(), is_plain, "{text:?}");
+            assert!(same(&text), "{text:?}");
+        }
     }
 
     #[test]

@@ -190,6 +190,9 @@ fn items(block: &str, around: &Surroundings<'_>) -> Result<Vec<Value>, Failure> 
     for line in block.lines().filter(|line| !line.trim().is_empty()) {
         let content = line.trim_start();
         let indent = line.len() - content.len();
+        if content.starts_with('#') && base.is_none_or(|base| indent <= base) {
+            continue;
+        }
         let base = *base.get_or_insert(indent);
         match items.last_mut() {
             Some(item) if indent > base || !content.starts_with('-') => item.push(line),
@@ -304,6 +307,9 @@ mod tests {
             ("'it''s'", "it's"),
             ("'it's'", "it's"),
             ("\"", "\""),
+            (r#""" x""#, r#"" x"#),
+            (r#""a " b""#, r#"a " b"#),
+            (r#""a" (b")"#, r#""a" (b")"#),
         ];
         for (text, expected) in cases {
             assert_eq!(unquoted(text), expected, "{text}");

@@ -1,6 +1,7 @@
 //! The rows of inputs that broke other systems, each by its name, and properties of the reader.
 
 mod bounds;
+mod findings;
 
 use super::*;
 use proptest::prelude::*;

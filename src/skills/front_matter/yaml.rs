@@ -316,4 +316,26 @@ mod tests {
             assert_eq!(refused, is_refused, "{name}");
         }
     }
+
+    #[test]
+    fn what_fills_a_bound_is_read_and_one_more_is_refused() {
+        let text = |bytes: usize| format!("a: {}", "x".repeat(bytes - "a: ".len()));
+        let key = |bytes: usize| format!("{}: x", "k".repeat(bytes));
+        let keys_of_maps = |bytes: usize| format!("{}:\n  a: b", "k".repeat(bytes));
+        let directives = |lines: usize| "%TAG !a! b\n".repeat(lines);
+        // The list is a value too.
+        let values = |values: usize| format!("[{}]", "a,".repeat(values - 1));
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for (name, of, most) in [
+            ("text", &text as &dyn Fn(usize) -> String, MAX_BYTES),
+            ("key", &key, MAX_KEY_BYTES),
+            ("key of a map", &keys_of_maps, MAX_KEY_BYTES),
+            ("directives", &directives, MAX_DIRECTIVES),
+            ("values", &values, MAX_VALUES),
+            ("depth", &deep, MAX_DEPTH),
+        ] {
+            let is_refused = |n: usize| matches!(parse(&of(n)), Err(Failure::Refused(_)));
+            assert_eq!((is_refused(most), is_refused(most + 1)), (false, true), "{name}");
+        }
+    }
 }

@@ -55,6 +55,25 @@ fn a_room_tells_its_limit() {
 }
 
 #[test]
+fn a_limit_reads_as_a_person_would_say_it() {
+    let said = [Limit::None, Limit::Bytes(1000), Limit::Chars(20), Limit::Tokens(3)].map(|limit| limit.to_string());
+    assert_eq!(said, ["no limit", "1000 bytes", "20 characters", "3 tokens"]);
+    assert_eq!(format!("{:?}", room(Limit::Chars(20))), "Chars(20)");
+}
+
+#[test]
+fn a_large_text_is_fitted_in_few_attempts() {
+    let (text, attempts) = ("x".repeat(1 << 20), std::cell::Cell::new(0));
+    let build = |kept: &str| {
+        attempts.set(attempts.get() + 1);
+        kept.to_owned()
+    };
+    let kept = fit_around(&text, Edge::Character, &room(Limit::Bytes(600_000)), build).unwrap();
+    assert_eq!(kept.len(), 600_000);
+    assert!(attempts.get() <= 2 * 20, "{} attempts", attempts.get());
+}
+
+#[test]
 fn a_cut_falls_on_a_character_boundary() {
     let text = format!("{}é", "x".repeat(499));
     assert_eq!(prefix(&text, &room(Limit::Bytes(500))).len(), 499);
@@ -63,9 +82,12 @@ fn a_cut_falls_on_a_character_boundary() {
 #[test]
 fn clusters_are_not_torn() {
     let family = "👨‍👩‍👧‍👦";
-    for (text, n, kept) in
-        [(format!("ab{family}"), family.len() + 1, "ab"), ("ab🇩🇪🇫🇷".to_owned(), 14, "ab🇩🇪"), ("abe\u{301}".to_owned(), 3, "ab")]
-    {
+    for (text, n, kept) in [
+        (format!("ab{family}"), family.len() + 1, "ab"),
+        (family.to_owned(), family.len() - 1, ""),
+        ("ab🇩🇪🇫🇷".to_owned(), 14, "ab🇩🇪"),
+        ("abe\u{301}".to_owned(), 3, "ab"),
+    ] {
         assert_eq!(prefix(&text, &room(Limit::Bytes(n))), kept);
     }
 }
@@ -79,12 +101,19 @@ fn escapes_are_not_torn() {
     assert_eq!(prefix("R&D and more", &room(3)), "R&D");
     assert_eq!(prefix("&#1114111;x", &room(9)), "");
     assert_eq!(prefix("a&;b", &room(2)), "a&", "`&;` names nothing");
+    assert_eq!(prefix("&abcdefghi;x", &room(5)), "&abcd", "longer than any reference");
 }
 
 #[test]
 fn a_cluster_without_end_is_cut_between_characters() {
     let text = format!("e{}", "\u{301}".repeat(5000));
     assert_eq!(prefix(&text, &room(Limit::Bytes(3000))).len(), 2999);
+    assert_eq!(Edge::Character.before(&text, 3000), 2999, "no further back than it has to be");
+    // From here on its beginning is in sight, and its end is not.
+    for at in [11, 101, 201] {
+        assert_eq!(behind(&text, at - 1), at, "no further behind either");
+        assert_eq!(behind(&text, at), at);
+    }
 }
 
 #[test]
