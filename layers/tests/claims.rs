@@ -34,6 +34,8 @@ mod rebase;
 mod recognised;
 #[path = "claims/said.rs"]
 mod said;
+#[path = "claims/session.rs"]
+mod session;
 #[path = "claims/tools.rs"]
 mod tools;
 #[path = "claims/ways_in.rs"]

@@ -118,7 +118,7 @@ mod tests {
             (little(&[0x61, 0xD83D]), Some("a"), Some("the file is UTF-16LE, but at offset 4 it is broken; save it as UTF-8")),
             (little(&[0xDE00, 0x61]), None, Some("the file is UTF-16LE, but at offset 2 it is broken; save it as UTF-8")),
         ] {
-            let read = |complete| decode(&bytes, complete, &mut Vec::new()).map_err(|found| found.message.to_string());
+            let read = |complete| decode(&bytes, complete, &mut Vec::new()).map_err(|found| found.message);
             assert_eq!(read(false).ok().as_deref(), cut, "{bytes:?}");
             assert_eq!(read(true).err().as_deref(), whole, "{bytes:?}");
         }

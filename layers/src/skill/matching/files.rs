@@ -107,4 +107,12 @@ mod tests {
             ["src/lib.rs", "Cargo.toml", "docs/a", "b.md", "notes/x", "1.2", "e.g", "C:\\a\\b.TXT"]
         );
     }
+
+    #[test]
+    fn a_pattern_holds_in_any_folder_unless_it_says_from_where() {
+        for (pattern, glob) in [("*.PDF", "**/*.pdf"), ("./src/*.rs", "**/src/*.rs"), ("/etc/hosts", "/etc/hosts"), ("**/a", "**/a")] {
+            assert_eq!(anywhere(pattern), glob);
+        }
+        assert_eq!(named_paths("this / that \\ and a.").count(), 0, "a sign alone is no path");
+    }
 }

@@ -215,3 +215,42 @@ fn weight(kind: SkillEvidenceKind, is_phrase: bool, text: &str) -> Option<f32> {
         (false, false) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_begins_no_pattern_most_needs_no_look_at_the_automaton() {
+        assert_eq!((first::<4>(b"abcde"), first::<4>(b"abc")), (Some(u64::from_le_bytes(*b"abcd\0\0\0\0")), None));
+        let begins = Begins::of(&["cargo test", "rust", "go"].map(str::to_owned));
+        assert!(["cargo test", "cargo tests", "rusty", "gone"].iter().all(|text| begins.may(text.as_bytes())));
+        let others = (b'a'..=b'z').flat_map(|a| (b'a'..=b'z').map(move |b| [a, b, b'q', b'q', b'q', b'q', b'q', b'q', b'q']));
+        assert!(others.filter(|text| begins.may(text)).count() < 26 * 26 / 4);
+        assert!(!begins.may(b"x"));
+    }
+
+    #[test]
+    fn a_set_of_bits_has_all_that_is_in_it_and_little_else() {
+        let words = |numbers: std::ops::Range<u32>| numbers.filter_map(|n| first::<8>(format!("{:x}w{n}", n * 7).as_bytes()));
+        let bits = Bits::of(words(1_000..2_000));
+        assert!(words(1_000..2_000).all(|word| bits.may_have(word)));
+        assert!(words(5_000..7_000).filter(|word| bits.may_have(*word)).count() < 1_000);
+        assert!(!Bits::of(0..0).may_have(0));
+    }
+
+    #[test]
+    fn several_words_weigh_more_than_one_and_words_of_many_tasks_less() {
+        use SkillEvidenceKind::{Keyword, Name};
+        for (kind, text, worth) in [
+            (Keyword, "borrow checker", Some(0.8)),
+            (Keyword, "kubernetes", Some(0.5)),
+            (Keyword, "file", Some(0.2)),
+            (Name, "borrow checker", Some(0.5)),
+            (Name, "file list", Some(0.1)),
+            (Name, "kubernetes", None),
+        ] {
+            assert_eq!(weight(kind, text.contains(' '), text), worth, "{kind:?} {text}");
+        }
+    }
+}

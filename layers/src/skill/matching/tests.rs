@@ -79,6 +79,7 @@ fn a_keyword_is_a_run_of_whole_tokens() {
         (".env", "read .env", true),
         ("c#", "in C#.", true),
         ("c++", "modern c++ code", true),
+        ("objc", "in objc++ code", false),
         ("cargo", "cargo.toml", false),
         ("cargo", "use cargo.", true),
         ("分析", "请分析数据", true),
@@ -134,6 +135,94 @@ fn of_a_long_text_three_parts_of_the_beginning_and_one_of_the_end_are_looked_at(
     assert!(found_at(kib(40), kib(60)));
     assert_eq!([30, 47, 49, 70, 83, 85, 99].map(|place| found_at(kib(place), kib(100))), [true, true, false, false, false, true, true]);
     assert_eq!(beginning("分析", 4), "分", "at most so many bytes");
+}
+
+#[test]
+fn what_a_cut_would_tear_is_left_out_at_both_ends() {
+    assert_eq!(ends("分析分析", 4, 4), ("分", "析"));
+    assert_eq!(ends("one two three four", 5, 6), ("one ", " four"));
+}
+
+#[test]
+fn each_kind_of_evidence_has_its_weight_and_half_of_it_in_quotations() {
+    let mut all = skill("zz-any", &["cargo", "borrow checker"], &["E\\d{4}"]);
+    Arc::make_mut(&mut all.summary).activation.file_patterns = vec!["*.pdf".into()];
+    let matcher = Matcher::new(&[all]);
+    for (text, what, weight, quoted) in [
+        ("cargo", "cargo", 0.5, false),
+        ("> cargo", "cargo", 0.25, true),
+        ("the borrow checker", "borrow checker", 0.8, false),
+        ("`borrow checker`", "borrow checker", 0.4, true),
+        ("E0502", "E\\d{4}", 1.0, false),
+        ("open a.pdf", "*.pdf", 0.5, false),
+    ] {
+        let found = matcher.find_declared(text, &[]);
+        let evidence: Vec<_> = found[0].evidence.iter().map(|found| (&*found.what, found.weight, found.quoted)).collect();
+        assert_eq!(evidence, [(what, weight, quoted)], "{text}");
+    }
+    assert_eq!(format!("{matcher:?}"), "Matcher { skills: 1, .. }");
+}
+
+#[test]
+fn a_keyword_is_bounded_as_it_is_written_and_as_it_is_looked_for() {
+    let blanks = |bytes: usize| format!("ab{}cd", " ".repeat(bytes - 4));
+    for (keyword, fault) in [
+        ("k".repeat(256), None),
+        ("k".repeat(257), Some("long")),
+        (blanks(1024), None),
+        (blanks(1025), Some("long")),
+        (format!("a{}", " ".repeat(300)), Some("short")),
+        ("ab".to_owned(), None),
+    ] {
+        let all = [skill("zz-any", &[&keyword], &[])];
+        let told = Matcher::ignored(&all);
+        assert_eq!(told, Matcher::new(&all).diagnostics());
+        assert_eq!(told.len(), usize::from(fault.is_some()), "{}: {told:?}", keyword.len());
+        assert!(fault.is_none_or(|fault| told[0].message.contains(fault)), "{told:?}");
+    }
+}
+
+#[test]
+fn what_skills_share_is_common_from_a_number_on_and_from_a_part_of_all() {
+    for (share, all, is_common) in [(256, 300, false), (257, 300, true), (257, 2_056, false), (258, 2_056, true)] {
+        let skills: Vec<Skill> = (0..all).map(|n| skill(&format!("x{n}"), if n < share { &["gizmo"] } else { &[] }, &[])).collect();
+        assert_eq!(Matcher::ignored(&skills).len(), usize::from(is_common), "{share} of {all}");
+    }
+}
+
+#[test]
+fn two_dozens_are_told_whole() {
+    let all: Vec<Skill> = (0..24).map(|n| skill(&format!("x{n}"), &["gizmo"], &[])).collect();
+    assert_eq!(Matcher::new(&all).find_declared("a gizmo", &[]).len(), 24);
+}
+
+#[test]
+fn words_of_a_keyword_that_has_several_are_looked_for_too() {
+    let matcher = Matcher::new(&[skill("zz-any", &["sourdough starter", "deep-dish", "gizmo"], &[])]);
+    let words = |text: &str| {
+        let found = matcher.find(text);
+        let words = found.iter().flat_map(|found| &found.evidence).filter(|found| found.kind == SkillEvidenceKind::Word);
+        words.map(|found| found.what.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((words("sourdough"), words("a dish"), words("gizmo")), (vec!["sourdough".to_owned()], vec!["dish".to_owned()], vec![]));
+}
+
+#[test]
+fn all_file_patterns_together_are_bounded() {
+    let mut all = skill("zz-any", &[], &[]);
+    let pattern = |n: usize| format!("{n:04}{}", "a".repeat(252));
+    Arc::make_mut(&mut all.summary).activation.file_patterns = (0..1025).map(pattern).collect();
+    let told = Matcher::ignored(&[all]);
+    assert!(told.len() == 1 && told[0].message.ends_with("all file patterns take over 256 KiB"), "{told:?}");
+}
+
+#[test]
+fn trigger_patterns_are_bounded_one_by_one_and_together() {
+    assert!(trigger_pattern_fault("(?:ab){10000}").is_some());
+    let patterns: Vec<String> = (0..8).map(|n| format!("{n}(?:ab){{1500}}")).collect();
+    let all = skill("zz-any", &[], &patterns.iter().map(String::as_str).collect::<Vec<_>>());
+    let told: Vec<String> = Matcher::ignored(&[all]).into_iter().map(|found| found.message).collect();
+    assert_eq!(told, ["4 of 8 trigger patterns are ignored: compiled, they take over 1 MiB"]);
 }
 
 #[test]

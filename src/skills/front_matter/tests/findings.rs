@@ -66,7 +66,7 @@ fn each_finding_is_told_with_its_place_and_what_to_do() {
                 "6:6 `x`: an unquoted value holds `: `; it was read as plain text, quote the whole of it",
             ],
         ),
-        ("---\n[name]\n---\n", r#"{}"#, &["2:1 `[name]` belongs to no field and was left out; indent it, or quote the value before it"]),
+        ("---\n[name]\n---\n", "{}", &["2:1 `[name]` belongs to no field and was left out; indent it, or quote the value before it"]),
     ]);
 }
 
@@ -249,7 +249,7 @@ fn a_fence_is_passed_over_only_within_a_value_that_holds_nothing_else() {
 
 #[test]
 fn of_very_many_findings_the_first_are_told_and_the_others_counted() {
-    let broken = (0..150).map(|n| format!("k{n}: a: b\n")).collect::<String>();
+    let broken = (0..150).map(|n| format!("k{n}: a: b\n")).collect::<Vec<_>>().concat();
     let document = read(format!("---\nname: a\nfirst stray\n{broken}last stray\n---\n").as_bytes()).unwrap();
     let told = told(&document);
     assert_eq!(told.len(), MAX_DIAGNOSTICS + 1);

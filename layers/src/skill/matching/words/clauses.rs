@@ -62,9 +62,20 @@ mod tests {
             ("Postmortems; for raw logs use log-analysis instead.", "for raw logs use log analysis instead"),
             ("For tables, use this skill. Don't use when it is late!", "dont use when it is late"),
             ("For all charts. It does not guess.", ""),
+            ("Charts for teams that use Rust.", ""),
             ("", ""),
         ] {
             assert_eq!(excluded(text), words, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_first_sentence_opens_a_description() {
+        let mut found = Vec::new();
+        words("\n- Bakes bread. Makes dough. Not for cakes.", &mut |word, field| found.push((word.to_owned(), field)));
+        let fields = |of: Field| found.iter().filter(|(_, field)| *field == of).map(|(word, _)| &**word).collect::<Vec<_>>();
+        assert_eq!(fields(Field::Opening), ["bakes", "bread"]);
+        assert_eq!(fields(Field::Description), ["makes", "dough"]);
+        assert_eq!(fields(Field::Exclusion), ["not", "for", "cakes"]);
     }
 }

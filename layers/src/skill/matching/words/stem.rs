@@ -95,10 +95,18 @@ mod tests {
             ("migrations", "migration"),
             ("invoices", "invoice"),
             ("boxes", "box"),
+            ("agreement", "agree"),
+            ("deployment", "deploys"),
+            ("computational", "computation"),
+            ("regional", "region"),
+            ("testing", "tests"),
+            ("notes", "note"),
         ] {
             assert_eq!(stemmed(a), stemmed(b), "{a} {b}");
         }
-        for (a, b) in [("class", "clan"), ("status", "stat"), ("string", "str"), ("rust", "trust"), ("port", "portfolio")] {
+        for (a, b) in
+            [("class", "clan"), ("status", "stat"), ("string", "str"), ("rust", "trust"), ("port", "portfolio"), ("parties", "parts")]
+        {
             assert_ne!(stemmed(a), stemmed(b), "{a} {b}");
         }
         for word in ["sql", "e0502", "данные", "c++", ""] {

@@ -180,10 +180,13 @@ mod tests {
             ("分析数据。API接口", "分析 析数 数据 | api 接口"),
             ("ＰＤＦ Straße", "pdf straße"),
             ("one\ntwo\n\n- three", "one two | | three"),
+            ("aB useJSON x2Beta", "ab a b usejson use json x2beta"),
+            ("foo+bar x)y", "foo bar x y"),
             ("", ""),
         ] {
             assert_eq!(all(text), words, "{text:?}");
         }
         assert_eq!(all(&"x".repeat(1_000)), "");
+        assert_eq!(all(&format!("é{} ü", "x".repeat(1_000))), "ü");
     }
 }

@@ -150,3 +150,27 @@ fn excerpt(text: &str) -> [&str; 2] {
     let (head, tail) = super::super::ends(text, HEAD_BYTES, TAIL_BYTES);
     [head, tail]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_all_its_forms_are_and_a_pair_says_less() {
+        for (text, factor) in
+            [("gizmo", 1.0), ("> gizmo", 0.5), ("> gizmos\ngizmo", 1.0), ("> planning\nplans", 1.0), ("> 分析", 0.3), ("分析", 0.6)]
+        {
+            let typed = Typed::of(text);
+            assert_eq!(typed.words.len(), 1, "{text}");
+            assert!((typed.words[0].factor() - factor).abs() < 1e-6, "{text}: {}", typed.words[0].factor());
+        }
+    }
+
+    #[test]
+    fn what_lies_between_the_ends_of_a_long_text_is_passed_over() {
+        let has_words = |head: usize, tail: usize| !Typed::of(&format!("{} gizmo {}", ".".repeat(head), ".".repeat(tail))).words.is_empty();
+        for (head, tail, is_seen) in [(500, 500, true), (700, 5_000, true), (5_000, 200, true), (800, 500, false), (5_000, 5_000, false)] {
+            assert_eq!(has_words(head, tail), is_seen, "{head} {tail}");
+        }
+    }
+}
