@@ -57,7 +57,12 @@ impl Parts {
                 *parts = edited;
             }
             other if ours(Spot::Content).next().is_some() => {
-                let callers = if let Value::String(text) = other { Some(self.text(text)) } else { None };
+                let callers = match other.take() {
+                    Value::Null => None,
+                    Value::String(text) => Some(self.text(&text)),
+                    // No content that these formats know; it is the caller's all the same.
+                    part => Some(part),
+                };
                 *other = callers.into_iter().chain(ours(Spot::Content).map(|append| self.text(&append.text))).collect();
             }
             _ => {}
@@ -70,7 +75,8 @@ impl Parts {
             Value::Array(parts) => parts,
             // An empty text is no part that these formats take.
             Value::String(text) if !text.is_empty() => vec![self.text(&text)],
-            _ => Vec::new(),
+            Value::String(_) | Value::Null => Vec::new(),
+            part => vec![part],
         };
         let ours = system.ours();
         if let Some(Value::String(first)) = parts.first_mut().and_then(|part| field_mut(part, "text")) {
@@ -154,8 +160,9 @@ pub(super) fn model(body: &Value) -> Option<String> {
 pub(super) fn system(content: Option<&Value>) -> Option<String> {
     match content? {
         Value::String(text) => Some(text.clone()),
+        Value::Null => None,
         Value::Array(parts) => Some(parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join(GAP)),
-        _ => None,
+        part => Some(text(part, "text").to_owned()),
     }
 }
 
@@ -173,7 +180,10 @@ pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: i
             message.is_string = true;
             message.texts = vec![Part { index: 0, text: text.clone() }];
         }
-        Some(Value::Array(parts)) => {
+        None | Some(Value::Null) => {}
+        // What is no list is read as a list of it: with our text it becomes one.
+        Some(content) => {
+            let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
             for (index, part) in parts.iter().enumerate() {
                 match kind_of(part) {
                     PartKind::Text => message.texts.push(Part { index, text: text(part, "text").to_owned() }),
@@ -182,7 +192,6 @@ pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: i
                 }
             }
         }
-        _ => {}
     }
     message
 }
@@ -311,6 +320,11 @@ pub(super) fn write_messages(
 
 pub(super) fn is_system(message: &Value) -> bool {
     matches!(text(message, "role"), "system" | "developer")
+}
+
+/// What this field takes where it takes a text alone. Another value is the API's to refuse, as it came.
+pub(super) fn is_text_or_nothing(body: &Value, name: &str) -> bool {
+    field(body, name).is_none_or(|value| value.is_string() || value.is_null())
 }
 
 /// A list of objects under this field: what a conversation is made of.

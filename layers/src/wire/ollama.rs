@@ -104,8 +104,9 @@ impl Wire<Value> for OllamaGenerate {
     fn read(&self, request: &Value) -> Conversation {
         let is_raw = json::field(request, "raw").and_then(Value::as_bool).unwrap_or_default();
         let has_suffix = !json::text(request, "suffix").is_empty();
-        let Some(prompt) =
-            json::field(request, "prompt").and_then(Value::as_str).filter(|prompt| !is_raw && !has_suffix && !prompt.is_empty())
+        let Some(prompt) = json::field(request, "prompt")
+            .and_then(Value::as_str)
+            .filter(|prompt| !is_raw && !has_suffix && !prompt.is_empty() && json::is_text_or_nothing(request, "system"))
         else {
             return Conversation::foreign();
         };

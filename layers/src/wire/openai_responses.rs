@@ -55,6 +55,9 @@ fn held_by_provider(request: &Value) -> Option<HeldHistory> {
 
 impl Wire<Value> for OpenAiResponses {
     fn read(&self, request: &Value) -> Conversation {
+        if !json::is_text_or_nothing(request, "instructions") {
+            return Conversation::foreign();
+        }
         let mut conversation = Conversation {
             model: json::model(request),
             system: json::system(json::field(request, "instructions")),

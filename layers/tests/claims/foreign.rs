@@ -4,7 +4,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tower_prompt_layers::wire::{Format, Wire};
-use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Session, Settings, Tier, Turn};
+use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, Settings, Tier, Turn};
 
 fn stack(format: Format) -> PromptStack<Format> {
     let step = |_: &Turn, prompt: &mut Prompt| prompt.add(Tier::Step, || Fragment::new("step", "STEP"));
@@ -131,6 +131,56 @@ proptest! {
             }
             let again = runtime.block_on(stack(format).assemble(sent.clone(), context));
             prop_assert_eq!(again, sent, "{}, assembled again", format);
+        }
+    }
+}
+
+/// Whether a text of the request holds this one.
+fn holds(request: &Value, text: &str) -> bool {
+    match request {
+        Value::String(sent) => sent.contains(text),
+        Value::Array(items) => items.iter().any(|item| holds(item, text)),
+        Value::Object(fields) => fields.values().any(|value| holds(value, text)),
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn content_that_is_none_is_the_callers_all_the_same() {
+    let layer = |turn: &Turn, prompt: &mut Prompt| {
+        let count = turn.conversation.messages.len();
+        prompt.add(Tier::Stable, || Fragment::new("base", "BASE"));
+        prompt.add(Tier::Turn, || Fragment::new("count", format!("{count} messages")));
+        prompt.add(Tier::Step, || Fragment::new("step", format!("step {count}")));
+    };
+    for content in [json!({"name": "KEEP"}), json!({"type": "text", "text": "KEEP"}), json!({"text": {"a": "KEEP"}}), json!(7), json!(true)]
+    {
+        let bodies = [
+            json!({"model": "m", "messages": [{"role": "user", "content": content}]}),
+            json!({"model": "m", "messages": [{"role": "system", "content": content}, user("hi")]}),
+            json!({"model": "m", "messages": [user("hi"), calls("c"), {"role": "tool", "tool_call_id": "c", "content": content}]}),
+            json!({"model": "m", "system": content, "messages": [user("hi")]}),
+            json!({"model": "m", "input": [{"role": "user", "content": content}]}),
+            json!({"model": "m", "instructions": content, "input": "hi"}),
+            json!({"model": "m", "prompt": content}),
+            json!({"model": "m", "system": content, "prompt": "hi"}),
+            json!({"systemInstruction": content, "contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),
+            json!({"contents": [{"role": "user", "parts": content}]}),
+            json!({"contents": [{"role": "user", "parts": [content]}]}),
+        ];
+        for (format, body) in Format::ALL.into_iter().flat_map(|format| bodies.iter().map(move |body| (format, body))) {
+            let stack = PromptStack::new(format, Settings::default()).with(layer);
+            let session = Session::new();
+            let report = Report::default();
+            let context = || Context::default().session(session.clone()).report(report.clone());
+            let sent = stack.assemble(body.clone(), context()).await;
+            let kept = |request: &Value| request.to_string().matches("KEEP").count();
+            assert_eq!(kept(&sent), kept(body), "{format}: {body} became {sent}");
+            assert_eq!(stack.assemble(body.clone(), context()).await, sent, "{format}: a retry of {body}");
+            assert_eq!(stack.assemble(sent.clone(), context()).await, sent, "{format}: assembled twice, {body}");
+            for text in report.manifest().iter().flat_map(|manifest| &manifest.texts) {
+                assert!(holds(&sent, &text.text), "{format}: {} is not in {sent}", text.text);
+            }
         }
     }
 }
