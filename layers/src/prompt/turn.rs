@@ -288,7 +288,7 @@ impl fmt::Debug for Prompt {
 ///
 /// It waits for nothing and fails nothing: what must wait is a future ([`Prompt::add_later`]), what went wrong a diagnostic.
 pub trait Contribute: Send + Sync {
-    /// Adds what there is to say. Called for each request but those of [`Purpose::Bare`], in tool rounds and retries too.
+    /// Adds what there is to say. Called for each request but those of [`Purpose::Bare`](super::Purpose::Bare), in tool rounds and retries too.
     fn contribute(&self, turn: &Turn, prompt: &mut Prompt);
 
     /// What the manifest calls it: the name of its type unless it says otherwise.
