@@ -4,7 +4,7 @@ use crate::common::*;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::Block;
-use tower_prompt_layers::wire::{Anthropic, Format, OpenAiChat, Wire};
+use tower_prompt_layers::wire::{Anthropic, Format, ModelFacts, ModelTable, OpenAiChat, Wire};
 use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, SessionEvent, Settings, Tier, Trust, Turn};
 
 /// Bodies in a block of their trust, with a line ahead of them, and a clock.
@@ -129,7 +129,9 @@ fn at_the_start<W: Wire<serde_json::Value>>(wire: W, order: &'static [&'static s
             }
         }
     };
-    PromptStack::new(wire, Settings::default()).with(parts)
+    // However short, what all conversations share is a block of its own.
+    let models = ModelTable::default().with("m", ModelFacts::default().with_cache_minimum(1));
+    PromptStack::new(wire, Settings::default().models(models)).with(parts)
 }
 
 #[tokio::test]
@@ -171,25 +173,26 @@ async fn a_system_prompt_that_was_a_purged_body_alone_is_none() {
         let first = stack.assemble(question(format), context(&session)).await;
         assert!(first.to_string().contains("BODY OF rust"), "{first}");
         assert!(session.purge(&id("rust")));
-        assert_eq!(stack.assemble(question(format), context(&session)).await, question(format), "{format:?}");
+        let never_held = stack.assemble(question(format), context(&Session::new())).await;
+        assert_eq!(stack.assemble(question(format), context(&session)).await, never_held, "{format:?}");
     }
 }
 
 #[tokio::test]
 async fn a_block_that_is_empty_without_a_body_goes_with_its_line_wherever_it_stands() {
-    for trusts in [
-        &[Trust::Skill][..],
-        &[Trust::Repository, Trust::Skill],
-        &[Trust::Skill, Trust::Host],
-        &[Trust::Repository, Trust::Skill, Trust::Host],
+    for (of_body, of_fact) in [
+        (Trust::Skill, None),
+        (Trust::Skill, Some(Trust::Repository)),
+        (Trust::Host, Some(Trust::Repository)),
+        (Trust::User, Some(Trust::Host)),
+        (Trust::User, Some(Trust::Skill)),
     ] {
         let facts = move |turn: &Turn, prompt: &mut Prompt| {
-            for trust in trusts {
-                if *trust != Trust::Skill {
-                    prompt.add(Tier::Step, || Fragment::new(trust.as_str(), "fact").trust(*trust));
-                } else if turn.is_active("rust") {
-                    prompt.add(Tier::Step, || Fragment::new("active_skill:rust", "BODY OF rust").trust(*trust));
-                }
+            if let Some(trust) = of_fact {
+                prompt.add(Tier::Step, || Fragment::new("fact", "fact").trust(trust));
+            }
+            if turn.is_active("rust") {
+                prompt.add(Tier::Step, || Fragment::new("active_skill:rust", "BODY OF rust").trust(of_body));
             }
         };
         let stack = PromptStack::new(OpenAiChat, Settings::default()).with(facts);
@@ -198,6 +201,6 @@ async fn a_block_that_is_empty_without_a_body_goes_with_its_line_wherever_it_sta
         assert!(last(&stack.assemble(body(&[user("one")]), context(&session)).await).contains("BODY OF rust"));
         assert!(session.purge(&id("rust")));
         let purged = stack.assemble(body(&[user("one")]), context(&session)).await;
-        assert_eq!(purged, stack.assemble(body(&[user("one")]), context(&without)).await, "{trusts:?}");
+        assert_eq!(purged, stack.assemble(body(&[user("one")]), context(&without)).await, "{of_body:?} {of_fact:?}");
     }
 }
