@@ -192,6 +192,7 @@ async fn budgeted<W: Wire<Value>>(wire: W, budget: Budget, session: &Session, re
     };
     let stack = PromptStack::new(wire, held_to(budget))
         .with(fact("far", Tier::Session, SheddingRank::INSTRUCTIONS))
+        .with(fact("near", Tier::Session, SheddingRank::INSTRUCTIONS))
         .with(fact("git", Tier::Turn, SheddingRank::GIT))
         .with(opening);
     let context = Context::default().session(session.clone()).compacted(compacted);
@@ -222,13 +223,13 @@ async fn where_all_of_it_fits_a_budget_counts_what_is_said_and_nothing_else() {
         assert!(budget.shed.is_empty() && budget.after > 0, "{case}");
         // Each text is counted by itself beforehand, and all of them together behind it.
         assert!(budget.before.abs_diff(budget.after) <= 6, "{case}: {} {}", budget.before, budget.after);
-        assert_eq!(budget.after, tokens(&manifest), "{case}");
+        assert_eq!(budget.after, tokens(manifest), "{case}");
     };
     let start = budgeted(OpenAiChat, prompt, &Session::new(), body(&[user("one")]), false).await;
-    fits(&start, &["far", "git"], "a start");
+    fits(&start, &["far", "near", "git"], "a start");
     let results = [user("one"), calls("c"), result("c")];
     let strict = budgeted(StrictResults, prompt, &Session::new(), body(&results), false).await;
-    fits(&strict, &["far"], "a start where no text stands at the tail");
+    fits(&strict, &["far", "near"], "a start where no text stands at the tail");
     let held = json!({"cachedContent": "c", "contents": [{"role": "user", "parts": [{"text": "one"}]}]});
     fits(&budgeted(Gemini, prompt, &Session::new(), held, false).await, &["git"], "a start whose system prompt the provider holds");
     // At a compaction the system prompt tells what it told, and what still stands in a history that is kept in part is among it.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::skill::SkillId;
 use tower_prompt_layers::wire::{Conversation, OpenAiChat, OpenAiResponses, Wire};
-use tower_prompt_layers::{AnchorKey, Context, Fragment, Prompt, PromptStack, Session, SessionEvent, Settings, Tier, Turn};
+use tower_prompt_layers::{AnchorKey, Context, Fragment, JournalError, Prompt, PromptStack, Session, SessionEvent, Settings, Tier, Turn};
 
 fn id(skill: &str) -> SkillId {
     SkillId::new(skill).unwrap()
@@ -158,4 +158,48 @@ fn a_key_of_a_session_is_that_of_no_other_and_keeps_none_alive() {
 }
 fn fixed() -> std::hash::BuildHasherDefault<std::hash::DefaultHasher> {
     std::hash::BuildHasherDefault::default()
+}
+
+#[test]
+fn a_session_that_can_not_be_replayed_or_stored_says_why() {
+    let why = |events: Vec<SessionEvent>| Session::replay(events).err().map(|error| error.to_string());
+    assert_eq!(why(Vec::new()).as_deref(), Some("there is no event of a session"));
+    assert_eq!(why(vec![SessionEvent::Rebased]).as_deref(), Some("the first event does not tell how the session was made"));
+    assert!(JournalError::Conflict.to_string().starts_with("another process stored events of this session"));
+}
+
+#[tokio::test]
+async fn a_long_fact_that_changes_in_its_midst_is_told_once() {
+    let chat = chat(OpenAiChat);
+    let of = |letter: &str| -> &'static str { format!("{}{letter}{}", "a".repeat(200), "a".repeat(1800)).leak() };
+    let mut history = Vec::new();
+    for (value, is_news) in [(of("b"), true), (of("b"), false), (of("c"), true), (of("c"), false), (of("b"), true)] {
+        chat.world.is("clock", value);
+        history.push(user("on"));
+        assert_eq!(last(&chat.send(&history).await) != "on", is_news);
+        history.push(says("ok"));
+    }
+}
+
+#[tokio::test]
+async fn a_fixed_fact_is_not_told_anew_until_a_rebase() {
+    let value = Arc::new(Mutex::new("v1"));
+    let now = value.clone();
+    let fact = move |_: &Turn, prompt: &mut Prompt| {
+        let value = *now.lock().unwrap();
+        prompt.add(Tier::Turn, || Fragment::new("fact", value).fixed());
+    };
+    let stack = PromptStack::new(OpenAiChat, Settings::default()).with(base()).with(fact);
+    let session = Session::new();
+    let mut history = Vec::new();
+    for (now, rebases, said) in [("v1", false, behind("on", "v1")), ("v2", false, "on".into()), ("v3", true, behind("on", "v3"))] {
+        *value.lock().unwrap() = now;
+        if rebases {
+            session.rebase();
+        }
+        history.push(user("on"));
+        let sent = stack.assemble(body(&history), Context::default().session(session.clone())).await;
+        assert_eq!(last(&sent), said, "{now}");
+        history.push(says("ok"));
+    }
 }
