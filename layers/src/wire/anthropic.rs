@@ -137,7 +137,8 @@ impl Wire<Value> for Anthropic {
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
             let stable = edits.cache.as_ref().map_or(0, |marks| marks.first_block(&request));
             let callers = json::field_mut(&mut request, "system").map(Value::take).unwrap_or_default();
-            request["system"] = system_blocks(callers, system, stable);
+            let blocks = system_blocks(callers, system, stable);
+            json::put_system(&mut request, "system", blocks);
         }
         json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         if let Some(Value::Array(messages)) = json::field_mut(&mut request, "messages") {

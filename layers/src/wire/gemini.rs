@@ -109,7 +109,7 @@ impl Wire<Value> for Gemini {
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
             let field = if json::field(&request, "system_instruction").is_some() { "system_instruction" } else { "systemInstruction" };
             let callers = json::field_mut(&mut request, field).map(Value::take).unwrap_or_default();
-            request[field] = match callers {
+            let system = match callers {
                 Value::Object(mut content) => {
                     let parts = content.get_mut("parts").map(Value::take).unwrap_or_default();
                     content.insert("parts".into(), PARTS.system(parts, system));
@@ -118,6 +118,7 @@ impl Wire<Value> for Gemini {
                 // The API's clients let a bare string pass.
                 text => json!({"parts": PARTS.system(text, system)}),
             };
+            json::put_system(&mut request, field, system);
         }
         tools::add(&mut request, &edits.tools, Format::Gemini);
         json::describe(json::list_mut(&mut request, "tools").iter_mut().flat_map(declarations_mut), edits);

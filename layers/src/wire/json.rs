@@ -100,6 +100,16 @@ impl Parts {
     }
 }
 
+/// A system prompt of no parts is none: where a purge left nothing of ours, the field goes.
+pub(super) fn put_system(request: &mut Value, name: &str, system: Value) {
+    let parts = field(&system, "parts").unwrap_or(&system);
+    if !parts.as_array().is_some_and(Vec::is_empty) {
+        request[name] = system;
+    } else if let Some(fields) = request.as_object_mut() {
+        fields.shift_remove(name);
+    }
+}
+
 fn text_of(content: &mut Value, part: usize) -> Option<&mut Value> {
     content.get_mut(part)?.get_mut("text")
 }

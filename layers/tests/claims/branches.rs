@@ -202,3 +202,47 @@ async fn it_does_not_forget_where_a_skill_came_into_force_without_a_word() {
     chat.send(&edited("two")).await;
     assert!(chat.begin(&edited("three")).turn.is_active("rust"));
 }
+
+#[tokio::test]
+async fn of_a_branch_that_is_left_the_newest_place_goes_first() {
+    let chat = Chat { session: bound(2), ..chat(OpenAiChat) };
+    let branch = [user("one"), says("a"), user("two")];
+    chat.send(&branch[..1]).await;
+    chat.send(&branch).await;
+    chat.send(&[user("other")]).await;
+    let rounds = [&branch[..1], &branch].map(|messages| chat.begin(messages).turn.round);
+    assert!(rounds[0] == Round::Settled && rounds[1] != Round::Settled, "{rounds:?}");
+}
+
+#[tokio::test]
+async fn what_says_something_on_the_branch_that_goes_on_stays_beyond_the_bound() {
+    let chat = Chat { session: bound(1), ..chat(OpenAiChat) };
+    let mut history = Vec::new();
+    let mut sent = Value::Null;
+    for (now, text) in [("1", "one"), ("2", "two"), ("3", "three"), ("4", "four")] {
+        chat.world.is("clock", now);
+        history.push(user(text));
+        sent = chat.send(&history).await;
+        history.push(says("ok"));
+    }
+    let said = texts(&sent).into_iter().filter(|text| *text != "ok").collect::<Vec<_>>();
+    assert_eq!(said, [behind("one", "1"), behind("two", "2"), behind("three", "3"), behind("four", "4")]);
+    assert_eq!(chat.session.places(), 4);
+}
+
+#[tokio::test]
+async fn what_a_session_forgot_it_knows_no_more_and_what_another_place_relies_on_it_does() {
+    let chat = Chat { session: bound(1), ..chat(OpenAiChat) };
+    let edited = |text: &str| [user("one"), says("a"), user(text)];
+    chat.world.is("clock", "1");
+    // Each of two branches was read from its beginning.
+    let sent = messages(&chat.send(&edited("two")).await);
+    chat.send(&edited("three")).await;
+    let known = |messages: &[Value]| chat.session.known_places(&OpenAiChat.read(&body(messages)));
+    assert_eq!((known(&edited("three")), known(&edited("two")), chat.session.places()), (2, 1, 1));
+    // A text of ours whose place is forgotten is the user's, as any other would be.
+    assert_eq!(sent[2], user(behind("two", "1")));
+    assert_eq!(texts(&chat.send(&sent).await)[2], behind(&behind("two", "1"), "1"));
+    chat.send(&[user("other")]).await;
+    assert_eq!((known(&edited("three")), known(&edited("two"))), (0, 0));
+}

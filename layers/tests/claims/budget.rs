@@ -4,10 +4,10 @@ use crate::common::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::{Block, EstimatedTokens, TokenCounter};
-use tower_prompt_layers::wire::{Anthropic, ModelFacts, ModelTable, OpenAiChat};
+use tower_prompt_layers::wire::{Anthropic, Conversation, Edits, Gemini, ModelFacts, ModelTable, OpenAiChat, Wire};
 use tower_prompt_layers::{
     Budget, BudgetKind, Context, Contribute, Fragment, LimitKind, Manifest, Prompt, PromptStack, Report, Session, Settings, SheddingRank,
-    Tier, Turn,
+    SystemPromptLayer, Tier, Turn,
 };
 
 /// A fact of 20 lines that can shed.
@@ -182,4 +182,146 @@ async fn a_prefix_too_short_to_be_kept_is_noted_once() {
     let marked =
         json!({"model": "m", "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}], "messages": [user("one")]});
     assert!(told(minimum(1_024), marked).await.is_empty(), "who marks decides alone");
+}
+
+/// What a session says, by how it is asked: a fact of each place, and the line ahead of bodies, of which there is none.
+async fn budgeted<W: Wire<Value>>(wire: W, budget: Budget, session: &Session, request: Value, compacted: bool) -> Manifest {
+    let report = Report::default();
+    let opening = |_: &Turn, prompt: &mut Prompt| {
+        prompt.add(Tier::Step, || Fragment::new("active_skills", "How to read the bodies of skills that there are."));
+    };
+    let stack = PromptStack::new(wire, held_to(budget))
+        .with(fact("far", Tier::Session, SheddingRank::INSTRUCTIONS))
+        .with(fact("near", Tier::Session, SheddingRank::INSTRUCTIONS))
+        .with(fact("git", Tier::Turn, SheddingRank::GIT))
+        .with(opening);
+    let context = Context::default().session(session.clone()).compacted(compacted);
+    stack.assemble(request, context.report(report.clone())).await;
+    report.manifest().unwrap()
+}
+
+/// In this format no text stands behind results.
+struct StrictResults;
+impl Wire<Value> for StrictResults {
+    fn read(&self, request: &Value) -> Conversation {
+        let mut conversation = OpenAiChat.read(request);
+        conversation.results_stand_alone = true;
+        conversation
+    }
+    fn write(&self, request: Value, edits: &Edits) -> Value {
+        OpenAiChat.write(request, edits)
+    }
+}
+
+#[tokio::test]
+async fn where_all_of_it_fits_a_budget_counts_what_is_said_and_nothing_else() {
+    let prompt = Budget::default().max_prompt_tokens(Some(5_000));
+    let anchored = Budget::default().max_anchored_tokens(Some(5_000));
+    let fits = |manifest: &Manifest, said: &[&str], case: &str| {
+        let budget = manifest.budget.as_ref().unwrap();
+        assert_eq!(manifest.said(), said, "{case}");
+        assert!(budget.shed.is_empty() && budget.after > 0, "{case}");
+        // Each text is counted by itself beforehand, and all of them together behind it.
+        assert!(budget.before.abs_diff(budget.after) <= 6, "{case}: {} {}", budget.before, budget.after);
+        assert_eq!(budget.after, tokens(manifest), "{case}");
+    };
+    let start = budgeted(OpenAiChat, prompt, &Session::new(), body(&[user("one")]), false).await;
+    fits(&start, &["far", "near", "git"], "a start");
+    let results = [user("one"), calls("c"), result("c")];
+    let strict = budgeted(StrictResults, prompt, &Session::new(), body(&results), false).await;
+    fits(&strict, &["far", "near"], "a start where no text stands at the tail");
+    let held = json!({"cachedContent": "c", "contents": [{"role": "user", "parts": [{"text": "one"}]}]});
+    fits(&budgeted(Gemini, prompt, &Session::new(), held, false).await, &["git"], "a start whose system prompt the provider holds");
+    // At a compaction the system prompt tells what it told, and what still stands in a history that is kept in part is among it.
+    for kept in [&[][..], &[user("one"), says("a")]] {
+        let session = Session::new();
+        budgeted(OpenAiChat, anchored, &session, body(&[user("one")]), false).await;
+        let rest = [kept, &[user("go on")]].concat();
+        let compacted = budgeted(OpenAiChat, anchored, &session, body(&rest), true).await;
+        let budget = compacted.budget.as_ref().unwrap();
+        let behind: usize =
+            compacted.texts.iter().filter(|text| text.follows.is_some()).map(|text| EstimatedTokens.count(&text.text)).sum();
+        assert_eq!((budget.kind, budget.after), (BudgetKind::Anchored, behind), "{kept:?}");
+        assert!(budget.before.abs_diff(behind) <= 6, "{kept:?}: {} {behind}", budget.before);
+    }
+}
+
+#[tokio::test]
+async fn of_two_requests_that_start_a_session_the_one_that_renders_its_prompt_is_held_to_the_budget() {
+    let stack = PromptStack::new(OpenAiChat, held_to(Budget::default().max_prompt_tokens(Some(5_000)))).with(base()).with(clock("noon"));
+    let session = Session::new();
+    let (first, second) = (Report::default(), Report::default());
+    let begin = |text: &str, report: &Report| {
+        let history = [user("one"), says("a"), user(text)];
+        stack.begin(body(&history), Context::default().session(session.clone()).report(report.clone()))
+    };
+    let (one, other) = (begin("two", &first), begin("three", &second));
+    stack.finish(one).await;
+    stack.finish(other).await;
+    let is_held = [first, second].map(|report| report.manifest().unwrap().budget.is_some());
+    assert_eq!(is_held, [true, false]);
+}
+
+#[tokio::test]
+async fn what_comes_to_a_bound_exactly_is_within_it() {
+    let history = [user("one")];
+    let stack = |budget: Budget| PromptStack::new(OpenAiChat, held_to(budget)).with(base()).with(clock("noon"));
+    let (_, manifest) = sent(&stack(Budget::default()), &Session::new(), &history).await;
+    let all = tokens(&manifest);
+    let behind: usize =
+        manifest.texts.iter().filter(|text| text.follows.is_some()).flat_map(|text| text.fragments.iter()).map(|f| f.tokens).sum();
+    for (budget, code) in [
+        (Budget::default().max_prompt_tokens(Some(all)), None),
+        (Budget::default().max_prompt_tokens(Some(all - 1)), Some("budget-exceeded")),
+        (Budget::default().max_anchored_tokens(Some(behind)), None),
+        (Budget::default().max_anchored_tokens(Some(behind - 1)), Some("anchors-outgrown")),
+    ] {
+        let (_, manifest) = sent(&stack(budget), &Session::new(), &history).await;
+        assert_eq!(codes(&manifest), Vec::from_iter(code), "{budget:?}");
+    }
+}
+
+#[tokio::test]
+async fn within_a_fifth_of_the_window_nothing_is_told() {
+    let models = ModelTable::default().with("m", ModelFacts::default().with_context_window(1_000_000));
+    let stack = PromptStack::new(OpenAiChat, Settings::default().models(models)).with(fact("far", Tier::Session, SheddingRank::OWN));
+    assert!(codes(&sent(&stack, &Session::new(), &[user("one")]).await.1).is_empty());
+}
+
+#[tokio::test]
+async fn at_a_compaction_age_decides_and_not_the_order_of_the_layers_and_what_a_session_needs_stays() {
+    let long = |what: &str| format!("{what}: {}", "words of a fact ".repeat(10));
+    let needed = Arc::new(Mutex::new("1"));
+    let value = needed.clone();
+    let fixed = move |_: &Turn, prompt: &mut Prompt| {
+        prompt.add(Tier::Session, || Fragment::new("needed", *value.lock().unwrap()));
+        prompt.add(Tier::Turn, || Fragment::new("fixed", "fixed").fixed());
+    };
+    for (max, kept) in [(1_000, "untold new middle old"), (170, "untold new middle"), (125, "untold new"), (75, "untold"), (0, "")] {
+        *needed.lock().unwrap() = "1";
+        let facts = Facts::default();
+        let stack =
+            PromptStack::new(OpenAiChat, held_to(Budget::default().max_anchored_tokens(Some(max)))).with(facts.clone()).with(fixed.clone());
+        let session = Session::new();
+        let mut history = vec![user("one")];
+        for id in ["old", "middle", "new"] {
+            facts.0.lock().unwrap().insert(0, (id, long(id)));
+            sent(&stack, &session, &history).await;
+            history.extend([says("ok"), user("on")]);
+        }
+        facts.0.lock().unwrap().insert(0, ("untold", long("untold")));
+        *needed.lock().unwrap() = "2";
+        let (_, manifest) = sent(&stack, &session, &[user("summary"), says("go on"), user("on")]).await;
+        let (stay, may_go): (Vec<&str>, Vec<&str>) = manifest.said().into_iter().partition(|id| ["needed", "fixed"].contains(id));
+        assert_eq!((may_go.join(" "), stay.len()), (kept.to_owned(), 2), "{max}");
+    }
+}
+
+#[tokio::test]
+async fn how_long_a_prefix_is_is_told_in_tokens() {
+    let models = ModelTable::default().with("m", ModelFacts::default().with_cache_minimum(1_024));
+    let stack = PromptStack::new(Anthropic, Settings::default().models(models)).with(SystemPromptLayer::replaced("word ".repeat(400)));
+    let report = Report::default();
+    stack.assemble(json!({"model": "m", "messages": [user("one")]}), Context::default().report(report.clone())).await;
+    assert_eq!(codes(&report.manifest().unwrap()), ["prefix-too-short"]);
 }

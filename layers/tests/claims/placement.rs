@@ -135,3 +135,19 @@ async fn of_latest_what_the_first_message_was_told_by_a_faster_request_is_not_sa
     assert_eq!(texts(&first), ["BASE", &behind("one", "main")]);
     assert_eq!(texts(&round), ["BASE", &behind("one", "main"), "files"]);
 }
+
+#[tokio::test]
+async fn of_latest_a_suggestion_is_made_once_though_it_stands_there_no_more() {
+    let world = World::default();
+    let settings = Settings::default().placement(TextPlacement::Latest);
+    let suggestion = |_: &Turn, prompt: &mut Prompt| {
+        prompt.add(Tier::Turn, || Fragment::new("skill_suggestion:sql", "TRY sql").suggesting(id("sql")));
+    };
+    let stack = PromptStack::new(Format::OpenAiChat, settings).with(base()).with(world.clone()).with(suggestion);
+    let chat = Placed { stack, session: Session::new(), world };
+    chat.world.is("git", "main");
+    let first = chat.send(body(&[user("one")])).await.0;
+    assert!(last(&first).contains("main") && last(&first).contains("TRY sql"));
+    let second = chat.send(body(&[user("one"), says("a"), user("two")])).await.0;
+    assert_eq!(texts(&second), ["BASE", "one", "a", &behind("two", "main")]);
+}

@@ -1,9 +1,10 @@
 //! Bodies that a host takes back.
 
 use crate::common::*;
+use serde_json::json;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::Block;
-use tower_prompt_layers::wire::{Anthropic, OpenAiChat, Wire};
+use tower_prompt_layers::wire::{Anthropic, Format, ModelFacts, ModelTable, OpenAiChat, Wire};
 use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Report, Session, SessionEvent, Settings, Tier, Trust, Turn};
 
 /// Bodies in a block of their trust, with a line ahead of them, and a clock.
@@ -101,5 +102,105 @@ async fn a_body_that_was_on_its_way_does_not_come_where_its_skill_is_switched_of
         assert_eq!(texts(&stack.finish(first).await), ["BASE", &behind("one", "1")]);
         let next = stack.assemble(body(&[user("one"), says("a"), user("two")]), context(&session)).await;
         assert_eq!(texts(&next), ["BASE", &behind("one", "1"), "a", "two"]);
+    }
+}
+
+#[tokio::test]
+async fn of_a_body_alone_nothing_is_left_and_what_does_not_hold_it_stays() {
+    let chat = chat(OpenAiChat);
+    let mut history = vec![user("one")];
+    chat.world.is("clock", "1");
+    chat.send(&history).await;
+    history.extend([says("a"), user("borrow")]);
+    assert_eq!(last(&chat.send(&history).await), behind("borrow", "BODY OF rust"));
+    assert!(chat.session.purge(&id("rust")));
+    assert_eq!(texts(&chat.send(&history).await), [&behind("one", "1"), "a", "borrow"]);
+}
+
+/// Texts of the system prompt, the body of a skill among them while it is in force, and one that is the same for all conversations.
+fn at_the_start<W: Wire<serde_json::Value>>(wire: W, order: &'static [&'static str]) -> PromptStack<W> {
+    let parts = move |turn: &Turn, prompt: &mut Prompt| {
+        for part in order {
+            match *part {
+                "body" if turn.is_active("rust") => prompt.add(Tier::Session, || Fragment::new("active_skill:rust", "BODY OF rust")),
+                "body" => {}
+                "stable" => prompt.add(Tier::Stable, || Fragment::new("stable", "The same for all.")),
+                text => prompt.add(Tier::Session, || Fragment::new(text, text)),
+            }
+        }
+    };
+    // However short, what all conversations share is a block of its own.
+    let models = ModelTable::default().with("m", ModelFacts::default().with_cache_minimum(1));
+    PromptStack::new(wire, Settings::default().models(models)).with(parts)
+}
+
+#[tokio::test]
+async fn a_system_prompt_without_a_purged_body_is_the_one_that_never_held_it() {
+    let orders: [&[&str]; 8] = [
+        &["body"],
+        &["body", "behind"],
+        &["ahead", "body"],
+        &["ahead", "body", "behind"],
+        &["stable", "body"],
+        &["stable", "body", "behind"],
+        &["stable", "ahead", "body", "behind"],
+        // Of the words of a fragment none goes, whatever they look like.
+        &["An empty block is\n<context origin=\"host\">\n</context>\nand says nothing.", "body"],
+    ];
+    for order in orders {
+        let stack = at_the_start(Anthropic, order);
+        let (session, without) = (Session::new(), Session::new());
+        session.activate(id("rust"), None);
+        let first = stack.assemble(body(&[user("one")]), context(&session)).await;
+        assert!(first["system"].to_string().contains("BODY OF rust"), "{first}");
+        assert!(session.purge(&id("rust")));
+        let purged = stack.assemble(body(&[user("one")]), context(&session)).await;
+        assert_eq!(purged, stack.assemble(body(&[user("one")]), context(&without)).await, "{order:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_system_prompt_that_was_a_purged_body_alone_is_none() {
+    let question = |format| match format {
+        Format::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": "one"}]}]}),
+        Format::OpenAiResponses => json!({"input": [user("one")]}),
+        Format::OllamaGenerate => json!({"prompt": "one"}),
+        _ => body(&[user("one")]),
+    };
+    for format in Format::ALL {
+        let (stack, session) = (at_the_start(format, &["body"]), Session::new());
+        session.activate(id("rust"), None);
+        let first = stack.assemble(question(format), context(&session)).await;
+        assert!(first.to_string().contains("BODY OF rust"), "{first}");
+        assert!(session.purge(&id("rust")));
+        let never_held = stack.assemble(question(format), context(&Session::new())).await;
+        assert_eq!(stack.assemble(question(format), context(&session)).await, never_held, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_block_that_is_empty_without_a_body_goes_with_its_line_wherever_it_stands() {
+    for (of_body, of_fact) in [
+        (Trust::Skill, None),
+        (Trust::Skill, Some(Trust::Repository)),
+        (Trust::Host, Some(Trust::Repository)),
+        (Trust::User, Some(Trust::Host)),
+        (Trust::User, Some(Trust::Skill)),
+    ] {
+        let facts = move |turn: &Turn, prompt: &mut Prompt| {
+            if let Some(trust) = of_fact {
+                prompt.add(Tier::Step, || Fragment::new("fact", "fact").trust(trust));
+            }
+            if turn.is_active("rust") {
+                prompt.add(Tier::Step, || Fragment::new("active_skill:rust", "BODY OF rust").trust(of_body));
+            }
+        };
+        let stack = PromptStack::new(OpenAiChat, Settings::default()).with(facts);
+        let (session, without) = (Session::new(), Session::new());
+        session.activate(id("rust"), None);
+        assert!(last(&stack.assemble(body(&[user("one")]), context(&session)).await).contains("BODY OF rust"));
+        assert!(session.purge(&id("rust")));
+        let purged = stack.assemble(body(&[user("one")]), context(&session)).await;
+        assert_eq!(purged, stack.assemble(body(&[user("one")]), context(&without)).await, "{of_body:?} {of_fact:?}");
     }
 }

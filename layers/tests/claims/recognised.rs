@@ -230,3 +230,22 @@ async fn a_request_without_a_place_gets_the_system_prompt_alone() {
     assert_eq!(request.turn.round, Round::User);
     assert_eq!(texts(&stack.finish(request).await), ["BASE", "hello", &behind("hi", "1")]);
 }
+
+#[tokio::test]
+async fn what_the_user_adds_beside_results_behind_a_text_of_ours_is_a_place_of_its_own() {
+    let chat = chat(Anthropic);
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "ls", "input": {}}]});
+    let result = || json!({"type": "tool_result", "tool_use_id": "c", "content": "files"});
+    let mut history = vec![user("one"), call, user(json!([result()]))];
+    chat.send(&history[..1]).await;
+    chat.session.activate(id("rust"), None);
+    let mut kept = messages(&chat.send(&history).await);
+    assert_eq!(kept[2]["content"][1]["text"], ours("BODY OF rust"));
+    chat.world.is("clock", "1");
+    // Kept as it was sent, and as it was written, with words of the user's behind.
+    kept[2]["content"].as_array_mut().unwrap().push(block("and now"));
+    history[2]["content"].as_array_mut().unwrap().push(block("and now"));
+    let sent = chat.send(&kept).await;
+    assert_eq!(texts(&sent), ["one", &ours("BODY OF rust"), "and now", &ours("1")]);
+    assert_eq!(sent, chat.send(&history).await);
+}

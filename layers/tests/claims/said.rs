@@ -273,3 +273,15 @@ async fn the_closure_of_a_fragment_runs_only_in_rounds_that_collect_its_tier() {
 fn drop_fragment(_: bool) -> Option<Fragment> {
     None
 }
+
+#[tokio::test]
+async fn what_stands_ahead_of_bodies_is_said_with_one_alone() {
+    let chat = chat(OpenAiChat);
+    let opening = |_: &Turn, prompt: &mut Prompt| prompt.add(Tier::Step, || Fragment::new("active_skills", "HOW TO READ THEM"));
+    let chat = Chat { stack: chat.stack.with(opening), ..chat };
+    chat.world.is("clock", "1");
+    let mut history = vec![user("one")];
+    assert_eq!(last(&chat.send(&history).await), behind("one", "1"));
+    history.extend([says("a"), user("borrow")]);
+    assert!(last(&chat.send(&history).await).contains("HOW TO READ THEM"));
+}

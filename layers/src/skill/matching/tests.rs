@@ -333,6 +333,17 @@ fn a_word_weighs_by_where_it_stands_and_how_surely_it_is_meant() {
 }
 
 #[test]
+fn a_text_is_explained_by_what_its_words_mean() {
+    let score = |text: &str| score(skill("gizmo-kit", &[], &[]), text);
+    // A mistyped word explains less of a text than one that stands there.
+    let ratio = score("gizmmo zyzzyva") / score("gizmo zyzzyva");
+    assert!(ratio < 0.7 && ratio > 0.5, "{ratio}");
+    // One that many tasks share leaves less unexplained than a rare one.
+    let (alone, beside_generic, beside_rare) = (score("gizmo"), score("gizmo file"), score("gizmo zyzzyva"));
+    assert!(alone > beside_generic && beside_generic > beside_rare, "{alone} {beside_generic} {beside_rare}");
+}
+
+#[test]
 fn a_thing_is_found_by_its_other_names() {
     let kubernetes = || described("kubernetes-kit", "Runs clusters. Knows k8s.");
     let worth = 0.375 * 0.75;
