@@ -196,11 +196,11 @@ fn tag_name(behind: &str) -> Option<String> {
             _ => break,
         }
         if name.len() > LONGEST_NAME {
-            return None;
+            break;
         }
     }
     name.truncate(name.trim_end_matches(['-', '.', ':']).len());
-    (!name.is_empty()).then_some(name)
+    (1..=LONGEST_NAME).contains(&name.len()).then_some(name)
 }
 
 #[cfg(test)]
@@ -224,6 +224,7 @@ mod tests {
             "</context.>",
             "</context:->",
             "<context, origin=\"host\">",
+            &format!("</context{}>", ".".repeat(2 * LONGEST_NAME)),
         ] {
             let out = prose(tag, &[]);
             assert_eq!(out, tag.replacen('<', "&lt;", 1), "{tag:?}");
