@@ -36,7 +36,7 @@ use crate::layers::invariant::{
 use crate::layers::{Diagnostic, InvariantsLayer, Purpose, Session, SessionKey};
 use call::{End, Subject};
 use conversation::{Conversation, Conversations};
-use sidecar::Sidecar;
+use sidecar::{Sidecar, StateFolder};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,7 @@ pub struct RelevantInvariants {
     document: CatalogSource,
     selector: InvariantSelector,
     options: Arc<config::InvariantsConfig>,
-    folder: Option<Arc<Path>>,
+    folder: Option<Arc<StateFolder>>,
     conversations: Arc<Mutex<Conversations>>,
 }
 
@@ -62,7 +62,7 @@ impl RelevantInvariants {
     }
     /// Keeps what it is told to keep ([`keep`](Self::keep)) in this folder.
     pub fn state_folder(mut self, folder: &Path) -> Self {
-        self.folder = Some(folder.into());
+        self.folder = Some(Arc::new(StateFolder::new(folder)));
         self
     }
     /// The layer that says what is chosen.

@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,16 +26,25 @@ const GIVEN_UP: Duration = Duration::from_secs(600);
 
 /// Where a session's choice is kept.
 pub(super) struct Sidecar {
+    folder: Arc<StateFolder>,
     path: PathBuf,
     id: String,
     /// Held while the file is written, so that of two writers in this process the later one writes the later choice.
-    writing: Mutex<Writing>,
+    writing: Mutex<()>,
 }
 
-#[derive(Default)]
-struct Writing {
-    /// What others left in the middle of their writing was thrown away.
-    is_cleared: bool,
+/// The folder of all sessions' choices.
+#[derive(Debug)]
+pub(super) struct StateFolder {
+    path: PathBuf,
+    /// What others left in the middle of their writing was thrown away: once, since there may be many files.
+    is_cleared: AtomicBool,
+}
+
+impl StateFolder {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.join("invariants"), is_cleared: AtomicBool::new(false) }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,10 +57,10 @@ struct Kept {
 }
 
 impl Sidecar {
-    pub(super) fn new(state_folder: &Path, id: &str) -> Self {
+    pub(super) fn new(folder: &Arc<StateFolder>, id: &str) -> Self {
         // The id is the host's: it may hold what no file name does.
         let name = format!("{}.json", ContentHash::of(id));
-        Self { path: state_folder.join("invariants").join(name), id: id.to_owned(), writing: Mutex::default() }
+        Self { folder: folder.clone(), path: folder.path.join(name), id: id.to_owned(), writing: Mutex::default() }
     }
 
     /// What was kept for this catalog, as far as it makes sense in it; `None` where nothing was.
@@ -93,7 +102,7 @@ impl Sidecar {
     }
 
     fn write_now(&self, conversation: &Conversation) -> io::Result<()> {
-        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((catalog, guidance)) = conversation.choice().latest() else { return Ok(()) };
         let mut selected = SelectionResponse::new(guidance.numbers().iter().copied());
         selected.summary = guidance.task_summary().map(str::to_owned);
@@ -103,7 +112,7 @@ impl Sidecar {
             return Err(io::Error::other(format!("they take over {MAX_BYTES} bytes")));
         }
         replace(&self.path, &bytes)?;
-        if !std::mem::replace(&mut writing.is_cleared, true) {
+        if !self.folder.is_cleared.swap(true, Ordering::Relaxed) {
             clear_up(&self.path);
         }
         Ok(())
