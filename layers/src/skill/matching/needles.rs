@@ -143,7 +143,8 @@ pub(super) fn declared<'a>(
     }
     found.retain(|text, owners| {
         let is_common = owners.len() > COMMON.max(count / 8);
-        if is_common {
+        // That a skill is called one, in the words that we look for, no one has declared.
+        if is_common && owners.iter().any(|needle| needle.is_phrase || needle.kind == SkillEvidenceKind::Keyword) {
             let message = format!("the keyword or name {text:?} is ignored: {} of {count} skills have it", owners.len());
             diagnostics.push(Diagnostic::note("keyword-common", message));
         }

@@ -375,6 +375,11 @@ fn what_very_many_skills_declare_or_say_tells_nothing() {
     let matcher = Matcher::new(&all);
     assert_eq!(matcher.find("a gizmo").len(), 0);
     assert_eq!(matcher.diagnostics().iter().filter(|found| found.code == "keyword-common").count(), 1);
+
+    let mut all: Vec<Skill> = (0..600).map(|n| skill(&format!("skill-x{n}"), &[], &[])).collect();
+    all.iter_mut().for_each(|skill| Arc::make_mut(&mut skill.summary).name = "Helper".into());
+    let matcher = Matcher::new(&all);
+    assert!(matcher.find_declared("the helper skill", &[]).is_empty() && matcher.diagnostics().is_empty(), "nobody declared that");
 }
 
 #[test]
