@@ -104,7 +104,7 @@ impl Wire<Value> for Anthropic {
         conversation.unmarked_bytes = cache::unmarked_bytes(request);
         conversation.messages.reserve(json::list(request, "messages").len());
         for (at, message) in json::list(request, "messages").iter().enumerate().filter(|(_, message)| !json::is_system(message)) {
-            let blocks = json::list(message, "content");
+            let blocks = json::parts(message, "content");
             if json::text(message, "role") == "assistant" {
                 let mut read = json::message(at, Role::Assistant, json::field(message, "content"), kind);
                 let calls = blocks.iter().filter(|block| json::text(block, "type") == "tool_use");
@@ -144,7 +144,7 @@ impl Wire<Value> for Anthropic {
         if let Some(Value::Array(messages)) = json::field_mut(&mut request, "messages") {
             for (at, message) in messages.iter_mut().enumerate() {
                 if edits.tool_output.is_some() {
-                    let results = json::list_mut(message, "content").iter_mut().filter(|block| is_result(block));
+                    let results = json::parts_mut(message, "content").iter_mut().filter(|block| is_result(block));
                     results.for_each(|block| json::cut_result(block, "content", edits));
                 }
                 if edits.leaves(at) {

@@ -82,7 +82,7 @@ impl Wire<Value> for Gemini {
             ..Conversation::default()
         };
         for (at, content) in json::list(request, "contents").iter().enumerate() {
-            let parts = json::list(content, "parts");
+            let parts = json::parts(content, "parts");
             if json::text(content, "role") == "model" {
                 let mut read = json::message(at, Role::Assistant, json::field(content, "parts"), kind);
                 let calls = parts.iter().filter_map(function_call);
@@ -125,7 +125,7 @@ impl Wire<Value> for Gemini {
         if let Some(Value::Array(contents)) = json::field_mut(&mut request, "contents") {
             for (at, content) in contents.iter_mut().enumerate() {
                 if edits.tool_output.is_some() {
-                    let responses = json::list_mut(content, "parts").iter_mut().filter_map(function_response_mut);
+                    let responses = json::parts_mut(content, "parts").iter_mut().filter_map(function_response_mut);
                     responses.for_each(|response| json::cut_result(response, "response", edits));
                 }
                 if edits.leaves(at) {

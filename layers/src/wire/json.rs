@@ -39,6 +39,10 @@ impl Parts {
                 text.truncate(keep);
             }
         }
+        let goes_in = edits.appends_at(at).iter().any(|append| append.spot != Spot::NewMessage);
+        if goes_in && matches!(content, Value::Object(_) | Value::Bool(_) | Value::Number(_)) {
+            *content = vec![content.take()].into();
+        }
         let ours = |spot: Spot| edits.appends_at(at).iter().filter(move |append| append.spot == spot);
         let is_removed = |index| removals.iter().any(|removal| matches!(removal, Removal::Part { part, .. } if *part == index));
         match content {
@@ -57,12 +61,7 @@ impl Parts {
                 *parts = edited;
             }
             other if ours(Spot::Content).next().is_some() => {
-                let callers = match other.take() {
-                    Value::Null => None,
-                    Value::String(text) => Some(self.text(&text)),
-                    // No content that these formats know; it is the caller's all the same.
-                    part => Some(part),
-                };
+                let callers = if let Value::String(text) = other { Some(self.text(text)) } else { None };
                 *other = callers.into_iter().chain(ours(Spot::Content).map(|append| self.text(&append.text))).collect();
             }
             _ => {}
@@ -181,6 +180,28 @@ pub(super) fn leading_system(body: &Value) -> Option<String> {
     system(list(body, "messages").first().filter(|first| is_system(first))?.get("content"))
 }
 
+/// The parts of a content that is no string. One that stands by itself is read as a list of it, which with our text it becomes: Gemini takes such, and
+/// what no format takes is the caller's all the same.
+fn as_parts(content: &Value) -> &[Value] {
+    match content {
+        Value::Array(parts) => parts,
+        Value::String(_) | Value::Null => &[],
+        part => std::slice::from_ref(part),
+    }
+}
+/// The [parts](as_parts) under this field.
+pub(super) fn parts<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    field(value, name).map_or(&[], as_parts)
+}
+/// As [`parts`], to be changed.
+pub(super) fn parts_mut<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
+    match field_mut(value, name) {
+        Some(Value::Array(parts)) => parts,
+        Some(part @ Value::Object(_)) => std::slice::from_mut(part),
+        _ => &mut [],
+    }
+}
+
 /// A message of this content, a string or a list of parts: what `of_part` finds to be text is text, what it leaves out is left out, all else is
 /// media.
 pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: impl Fn(&Value) -> PartKind) -> Message {
@@ -191,10 +212,8 @@ pub(super) fn message(at: usize, role: Role, content: Option<&Value>, kind_of: i
             message.texts = vec![Part { index: 0, text: text.clone() }];
         }
         None | Some(Value::Null) => {}
-        // What is no list is read as a list of it: with our text it becomes one.
         Some(content) => {
-            let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
-            for (index, part) in parts.iter().enumerate() {
+            for (index, part) in as_parts(content).iter().enumerate() {
                 match kind_of(part) {
                     PartKind::Text => message.texts.push(Part { index, text: text(part, "text").to_owned() }),
                     PartKind::Media => message.media.push(Part { index, text: canonical(part) }),

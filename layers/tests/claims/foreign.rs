@@ -153,8 +153,15 @@ async fn content_that_is_none_is_the_callers_all_the_same() {
         prompt.add(Tier::Turn, || Fragment::new("count", format!("{count} messages")));
         prompt.add(Tier::Step, || Fragment::new("step", format!("step {count}")));
     };
-    for content in [json!({"name": "KEEP"}), json!({"type": "text", "text": "KEEP"}), json!({"text": {"a": "KEEP"}}), json!(7), json!(true)]
-    {
+    for content in [
+        json!({"name": "KEEP"}),
+        json!({"type": "text", "text": "KEEP"}),
+        json!({"text": {"a": "KEEP"}}),
+        json!({"type": "tool_result", "tool_use_id": "c", "content": "KEEP"}),
+        json!({"functionResponse": {"name": "f", "response": {"a": "KEEP"}}}),
+        json!(7),
+        json!(true),
+    ] {
         let bodies = [
             json!({"model": "m", "messages": [{"role": "user", "content": content}]}),
             json!({"model": "m", "messages": [{"role": "system", "content": content}, user("hi")]}),
