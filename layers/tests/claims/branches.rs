@@ -3,7 +3,7 @@
 use crate::common::*;
 use serde_json::Value;
 use std::num::NonZeroUsize;
-use tower_prompt_layers::wire::{Conversation, Edits, OpenAiChat, Wire};
+use tower_prompt_layers::wire::{OpenAiChat, Wire};
 use tower_prompt_layers::{Round, Session};
 
 #[tokio::test]
@@ -113,19 +113,6 @@ async fn a_host_that_keeps_the_head_of_a_compacted_history_says_so() {
     let request = chat.stack.begin(compacted, chat.context().compacted(true));
     assert_eq!(request.turn.round, Round::Compacted);
     assert_eq!(texts(&chat.stack.finish(request).await), ["one", "(summary)", &behind("go on", "BODY OF rust")]);
-}
-
-/// In this format no text stands behind results.
-struct StrictResults;
-impl Wire<Value> for StrictResults {
-    fn read(&self, request: &Value) -> Conversation {
-        let mut conversation = OpenAiChat.read(request);
-        conversation.results_stand_alone = true;
-        conversation
-    }
-    fn write(&self, request: Value, edits: &Edits) -> Value {
-        OpenAiChat.write(request, edits)
-    }
 }
 
 #[tokio::test]

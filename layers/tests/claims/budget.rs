@@ -4,7 +4,7 @@ use crate::common::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::{Block, EstimatedTokens, TokenCounter};
-use tower_prompt_layers::wire::{Anthropic, Conversation, Edits, Gemini, ModelFacts, ModelTable, OpenAiChat, Wire};
+use tower_prompt_layers::wire::{Anthropic, Gemini, ModelFacts, ModelTable, OpenAiChat, Wire};
 use tower_prompt_layers::{
     Budget, BudgetKind, Context, Contribute, Fragment, LimitKind, Manifest, Prompt, PromptStack, Report, Session, Settings, SheddingRank,
     SystemPromptLayer, Tier, Turn,
@@ -198,19 +198,6 @@ async fn budgeted<W: Wire<Value>>(wire: W, budget: Budget, session: &Session, re
     let context = Context::default().session(session.clone()).compacted(compacted);
     stack.assemble(request, context.report(report.clone())).await;
     report.manifest().unwrap()
-}
-
-/// In this format no text stands behind results.
-struct StrictResults;
-impl Wire<Value> for StrictResults {
-    fn read(&self, request: &Value) -> Conversation {
-        let mut conversation = OpenAiChat.read(request);
-        conversation.results_stand_alone = true;
-        conversation
-    }
-    fn write(&self, request: Value, edits: &Edits) -> Value {
-        OpenAiChat.write(request, edits)
-    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::skill::{ActiveSkill, SkillId};
-use tower_prompt_layers::wire::Wire;
+use tower_prompt_layers::wire::{Conversation, Edits, OpenAiChat, Wire};
 use tower_prompt_layers::{
     Context, Contribute, Fragment, Prompt, PromptRequest, PromptStack, Session, Settings, SystemPromptLayer, Tier, Turn,
 };
@@ -129,5 +129,18 @@ impl<W: Wire<Value>> Chat<W> {
     }
     pub(crate) async fn send_body(&self, body: Value) -> Value {
         self.stack.assemble(body, self.context()).await
+    }
+}
+
+/// In this format no text stands behind results.
+pub(crate) struct StrictResults;
+impl Wire<Value> for StrictResults {
+    fn read(&self, request: &Value) -> Conversation {
+        let mut conversation = OpenAiChat.read(request);
+        conversation.results_stand_alone = true;
+        conversation
+    }
+    fn write(&self, request: Value, edits: &Edits) -> Value {
+        OpenAiChat.write(request, edits)
     }
 }
