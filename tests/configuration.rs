@@ -115,6 +115,19 @@ fn tables_merge_key_by_key_and_arrays_replace() {
 }
 
 #[test]
+fn a_table_in_which_nothing_is_set_says_nothing_but_that_a_profile_is_there() {
+    let mistyped = "[prompt_profile.model.'gpt 5']\nsystem_max = 'x'\n[prompt_profile.provider.openai]\n[budget]\n";
+    let patch = "[composition]\nactive_profile = 'b'\nlayer_order = ['defaults', 'profile:active']\n[composition.profiles.a]\n\
+        [composition.profiles.b.patch.prompt_profile.model.'gpt 5']\nsystem_max = 'x'\n";
+    for (text, profiles) in [(mistyped, &[][..]), (patch, &["a", "b"])] {
+        let loaded = World::new().write("work/bcode.toml", text).load().unwrap();
+        assert!(loaded.config.prompt_profile.model.is_empty() && loaded.config.prompt_profile.provider.is_empty(), "{text}");
+        assert!(loaded.config.composition.profiles.keys().eq(profiles), "{text}");
+        assert_eq!(loaded.findings.iter().filter(|found| found.code == "key-unknown").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn a_relative_workspace_hangs_from_the_environment_s_directory() {
     let world = World::new().write("work/sub/bcode.toml", "skills.sources.paths = ['x']");
     let loaded = load(&world.environment, &Workspace::at("sub")).unwrap();

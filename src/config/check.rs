@@ -137,7 +137,12 @@ impl<'a> Check<'a> {
                 self.stands(path.clone(), &value.span());
                 Some(checked)
             }
-            (Shape::Table(table), DeValue::Table(written)) => Some(toml::Value::Table(self.table(table, written, path, inside_a_patch))),
+            (Shape::Table(table), DeValue::Table(written)) => {
+                let checked = self.table(table, written, path, inside_a_patch);
+                // One in which nothing is set says no more than one that is not there, but for a profile, which can be named.
+                let is_told = !checked.is_empty() || table.path == "composition.profiles.ID";
+                is_told.then_some(toml::Value::Table(checked))
+            }
             // Another program's key, which happens to be called so.
             (Shape::Table(table), _) if table.is_shared() => None,
             (Shape::Table(_), _) => {
