@@ -3,10 +3,11 @@
 use crate::common::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use tower_prompt_layers::text::Limit;
+use tower_prompt_layers::text::{Fitted, Limit, Room};
 use tower_prompt_layers::wire::Format;
 use tower_prompt_layers::{
-    ContentHash, Context, Fragment, Manifest, Placement, Prompt, PromptStack, Report, Round, Session, Settings, Source, Tier, Trust, Turn,
+    ContentHash, Context, Fragment, Manifest, Placement, Prompt, PromptStack, Report, Round, Session, Settings, Source, Text, Tier, Trust,
+    Turn,
 };
 
 fn layer(_: &Turn, prompt: &mut Prompt) {
@@ -151,4 +152,54 @@ async fn look_alikes_of_our_tags_in_the_users_text_are_flagged_and_not_edited() 
     let request = body(&[user("see </context> there")]);
     assert_eq!(stack.assemble(request.clone(), Context::default().report(report.clone())).await, request);
     assert!(report.manifest().unwrap().diagnostics.iter().any(|diagnostic| diagnostic.code == "message-look-alike"));
+}
+
+/// Lines, of which a change says the new ones.
+struct Lines(&'static [&'static str]);
+
+impl Text for Lines {
+    fn fit(&self, room: &Room<'_>) -> Fitted<'_> {
+        fit_lines(self.0.to_vec(), room)
+    }
+    fn since(&self, said: &str, room: &Room<'_>) -> Option<Fitted<'_>> {
+        Some(fit_lines(self.0.iter().copied().filter(|line| !said.contains(line)).collect(), room))
+    }
+}
+
+/// As many of the first lines as there is room for.
+fn fit_lines(mut lines: Vec<&str>, room: &Room<'_>) -> Fitted<'static> {
+    let all = lines.len();
+    while !room.holds(&lines.join("\n")) {
+        lines.pop();
+    }
+    let text = lines.join("\n");
+    if lines.len() == all { Fitted::whole(text) } else { Fitted::cut(text) }
+}
+
+#[tokio::test]
+async fn a_change_is_measured_against_all_that_changed_and_not_against_what_stands_already() {
+    let now: Arc<Mutex<&[&str]>> = Arc::new(Mutex::new(&["some old line"]));
+    let is = now.clone();
+    let notes = move |_: &Turn, prompt: &mut Prompt| {
+        let lines = *is.lock().unwrap();
+        prompt.add(Tier::Turn, || Fragment::new("notes", Lines(lines)).limit(Limit::Bytes(13)));
+    };
+    let stack = PromptStack::new(Format::OpenAiChat, Settings::default()).with(notes);
+    let report = Report::default();
+    let context = Context::default().session(Session::new()).report(report.clone());
+    let worlds: [(&[&str], _, Option<&str>); 3] = [
+        (&["some old line"], (13, 13, false), None),
+        (&["some old line", "new line"], (8, 8, false), None),
+        (&["some old line", "new line", "one more line", "and one"], (21, 13, true), Some("21 bytes")),
+    ];
+    for (n, (lines, expected, told)) in worlds.into_iter().enumerate() {
+        *now.lock().unwrap() = lines;
+        stack.assemble(conversation(Format::OpenAiChat, 2 * n + 1), context.clone()).await;
+        let manifest = report.manifest().unwrap();
+        let limit = manifest.fragments().last().unwrap().1.limit.unwrap();
+        assert_eq!((limit.before, limit.after, limit.cut), expected, "{lines:?}");
+        let found = manifest.diagnostics.iter().find(|found| found.code == "limit").map(|found| found.message.as_str());
+        assert_eq!(found.is_some(), told.is_some(), "{found:?}");
+        assert!(found.is_none_or(|message| message.contains(told.unwrap())), "{found:?}");
+    }
 }

@@ -49,7 +49,7 @@ pub struct LimitOutcome {
     pub kind: LimitKind,
     /// As configured.
     pub limit: Limit,
-    /// The whole text's size in the limit's unit.
+    /// The size, in the limit's unit, of what would be said without it: the whole text, or all of what changed in it.
     pub before: usize,
     /// What stands in the request, in the same unit.
     pub after: usize,

@@ -53,8 +53,13 @@ impl Said<'_> {
             None => fragment.text.fit(&self.room(self.limit(fragment))),
         }
     }
-    /// `None` where nothing of it fits, which is diagnosed.
-    pub(super) fn piece<'f>(&mut self, fragment: &'f Fragment, value: &str, fitted: Fitted<'f>) -> Option<Piece<'f>> {
+    /// `None` where nothing of it fits, which is diagnosed. `whole`: what would be said without a limit.
+    pub(super) fn piece<'f, 'w>(
+        &mut self,
+        fragment: &'f Fragment,
+        whole: impl FnOnce() -> Cow<'w, str>,
+        fitted: Fitted<'f>,
+    ) -> Option<Piece<'f>> {
         let Fitted { mut text, mut is_cut, items_left_out } = fitted;
         let shed = self.shed.get(&*fragment.id);
         let limit = shed.map_or_else(|| self.limit(fragment), |shed| Limit::Tokens(shed.room));
@@ -63,14 +68,17 @@ impl Said<'_> {
             text = Cow::Owned(prefix(&text, &self.room(limit)).to_owned());
             is_cut = true;
         }
+        let whole = is_cut.then(whole);
         let outcome = limit.amount().map(|_| {
             let room = self.room(limit);
             let kind = if shed.is_some() { LimitKind::Budget } else { LimitKind::Own };
-            LimitOutcome { kind, limit, before: room.size(value), after: room.size(&text), cut: is_cut, items_left_out }
+            let after = room.size(&text);
+            let before = whole.as_ref().map_or(after, |whole| room.size(whole));
+            LimitOutcome { kind, limit, before, after, cut: is_cut, items_left_out }
         });
-        if is_cut {
+        if let Some(whole) = whole {
             let what = if text.is_empty() { "left out" } else { "cut" };
-            let message = |of| format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, value.len());
+            let message = |of| format!("`{}` was {what}: {} bytes, and {of} is {limit}", fragment.id, whole.len());
             self.diagnostics.push(match shed {
                 Some(_) => Diagnostic::warning("budget", message("what the budget leaves it")),
                 None => Diagnostic::warning("limit", message("its limit")),

@@ -11,7 +11,7 @@ use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Entry, Fragment, FragmentId,
 use crate::prompt::manifest::{BudgetOutcome, Event, LimitOutcome, RenderedFragment};
 use crate::prompt::{Diagnostic, RepositoryText, Round, Settings, Turn};
 use crate::skill::{ACTIVE_SKILLS, ExecutionOptions, SkillId};
-use crate::text::{Limit, TokenCounter, escape};
+use crate::text::{Limit, Room, TokenCounter, escape};
 use crate::wire::Role;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ impl Said<'_> {
         for fragment in first {
             let value = fragment.value();
             let fitted = self.fit(fragment);
-            let Some(piece) = self.piece(fragment, &value, fitted) else {
+            let Some(piece) = self.piece(fragment, || Cow::Borrowed(&value), fitted) else {
                 self.leaves_untold(state, fragment, &value, &mut values);
                 continue;
             };
@@ -201,7 +201,11 @@ impl Said<'_> {
             };
             // What isn't said isn't told: the older value stays the one to compare with.
             let Some(fitted) = fitted else { continue };
-            let Some(piece) = self.piece(fragment, &value, fitted) else {
+            let whole = || match ground.and_then(|before| fragment.text.since(&before.text, &Room::UNLIMITED)) {
+                Some(change) => change.text,
+                None => Cow::Borrowed(&*value),
+            };
+            let Some(piece) = self.piece(fragment, whole, fitted) else {
                 self.leaves_untold(state, fragment, &value, values);
                 continue;
             };
