@@ -132,6 +132,8 @@ impl Wire<Value> for Anthropic {
 
     fn write(&self, mut request: Value, edits: &Edits) -> Value {
         tools::add(&mut request, &edits.tools, Format::Anthropic);
+        // Ahead of all that looks at how long the tools are: what a caller kept is described already.
+        json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         let is_ours = |text: &str| text.starts_with(BLOCK_START) || edits.system.as_ref().is_some_and(|system| is_part_of(text, system));
         let marks = edits.cache.as_ref().filter(|marks| marks.unmark(&mut request, is_ours));
         if let Some(system) = edits.system.as_ref().filter(|system| !system.is_nothing()) {
@@ -140,7 +142,6 @@ impl Wire<Value> for Anthropic {
             let blocks = system_blocks(callers, system, stable);
             json::put_system(&mut request, "system", blocks);
         }
-        json::describe(json::list_mut(&mut request, "tools").iter_mut().filter(|tool| is_the_callers(tool)), edits);
         if let Some(Value::Array(messages)) = json::field_mut(&mut request, "messages") {
             for (at, message) in messages.iter_mut().enumerate() {
                 if edits.tool_output.is_some() {

@@ -2,6 +2,8 @@
 
 use crate::common::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use tower_prompt_layers::text::{TextChange, TextMode};
 use tower_prompt_layers::wire::{Anthropic, Format, ModelFacts, ModelTable, OpenAiChat, OpenAiResponses, Wire};
 use tower_prompt_layers::{Context, Fragment, Prompt, PromptStack, Session, Settings, Tier, Turn};
 
@@ -128,4 +130,19 @@ async fn openai_gets_a_key_for_the_conversation_where_the_host_says_that_it_is_o
     for other in [context(&session), context(&session).model("mistral", "m")] {
         assert_eq!(stack(Format::OpenAiChat, 1).assemble(request.clone(), other).await.get("prompt_cache_key"), None);
     }
+}
+
+#[tokio::test]
+async fn a_prefix_about_as_long_as_is_kept_is_parted_alike_when_it_is_assembled_again() {
+    let described = |_: &Turn, prompt: &mut Prompt| prompt.describe_tool("ls", TextChange::default().then(TextMode::Append, "Ours too."));
+    let mut kinds = BTreeSet::new();
+    for chars in 0..200 {
+        let (stack, session) = (stack(Anthropic, 50).with(described), Session::new());
+        let tool = json!({"name": "ls", "description": "x".repeat(chars), "input_schema": {"type": "object"}});
+        let sent = stack.assemble(json!({"model": "m", "tools": [tool], "messages": [user("one")]}), context(&session)).await;
+        assert_eq!(stack.assemble(sent.clone(), context(&session)).await, sent, "{chars} characters");
+        kinds.insert(marked(&sent));
+    }
+    let system_as_one = ["BASE\n\nFACT".to_owned(), ours("1")].to_vec();
+    assert_eq!(kinds, BTreeSet::from([vec![], vec![ours("1")], system_as_one, vec!["BASE".into(), "FACT".into(), ours("1")]]));
 }
