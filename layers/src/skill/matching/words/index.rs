@@ -302,3 +302,6 @@ fn rarity(says: u32, is_generic: bool, skills: usize) -> f32 {
     let of_one = (all / (1.0 + SUPPOSED * USE_A_WORD)).ln();
     ((all / (says as f32 + SUPPOSED * share)).ln() / of_one).max(0.0)
 }
+
+#[cfg(test)]
+mod tests;
