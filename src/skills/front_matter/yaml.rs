@@ -282,6 +282,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_any_sign_and_size_keep_their_digits() {
+        for number in ["-3", "-0", "18446744073709551615", "18446744073709551616", "-9223372036854775809", &"9".repeat(60)] {
+            assert_eq!(text(&format!("a: {number}")), format!(r#"{{"a":"{number}"}}"#));
+        }
+    }
+
+    #[test]
     fn what_is_out_of_proportion_is_refused_at_once() {
         let laughs = (0..30).fold("a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned(), |all, n| {
             format!("{all}a{}: &a{} [*a{n}, *a{n}, *a{n}, *a{n}, *a{n}, *a{n}]\n", n + 1, n + 1)
@@ -325,6 +332,7 @@ mod tests {
         let directives = |lines: usize| "%TAG !a! b\n".repeat(lines);
         // The list is a value too.
         let values = |values: usize| format!("[{}]", "a,".repeat(values - 1));
+        let absent = |values: usize| format!("[{}]", "~,".repeat(values - 1));
         let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         for (name, of, most) in [
             ("text", &text as &dyn Fn(usize) -> String, MAX_BYTES),
@@ -332,6 +340,7 @@ mod tests {
             ("key of a map", &keys_of_maps, MAX_KEY_BYTES),
             ("directives", &directives, MAX_DIRECTIVES),
             ("values", &values, MAX_VALUES),
+            ("absent values", &absent, MAX_VALUES),
             ("depth", &deep, MAX_DEPTH),
         ] {
             let is_refused = |n: usize| matches!(parse(&of(n)), Err(Failure::Refused(_)));
