@@ -31,7 +31,7 @@ use crate::layers::Diagnostic;
 use entries::Findings;
 use std::borrow::Cow;
 use std::ops::Range;
-use yaml::Failure;
+use yaml::{Failure, Refused};
 
 /// So many lines that may close the front matter are tried.
 const MAX_CANDIDATES: usize = 8;
@@ -137,11 +137,7 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
     };
     let place = decode::position(&text, opening.start);
     note_what_stands_before(opening, place, &mut notes);
-    let failed = |failure| match failure {
-        Failure::Refused(reason) | Failure::Invalid { reason, .. } => {
-            Diagnostic::error("front-matter-refused", reason).line(place.0).column(place.1)
-        }
-    };
+    let failed = |Refused(reason)| Diagnostic::error("front-matter-refused", reason).line(place.0).column(place.1);
 
     let first = fence::exact_closings(&text, opening, true).next();
     let Some(closing) = first.or_else(|| fence::loose_closing(&text, opening)) else {
@@ -151,8 +147,9 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
     let block = normalised(&text[opening.content..closing.start]).into_owned();
     let read = if first.is_some() {
         match entries::read(opening.fence, &block, place.0 + 1) {
-            Err(Failure::Invalid { .. }) => {}
-            read => return Ok(document(text.into_owned(), closing, block, read.map_err(failed)?, notes)),
+            Err(Failure::Invalid) => {}
+            Err(Failure::Refused(refused)) => return Err(failed(refused)),
+            Ok(read) => return Ok(document(text.into_owned(), closing, block, read, notes)),
         }
         // The fence that closes the front matter may be a later one, where the first stands in a value.
         let mut tried = 0;
@@ -165,8 +162,8 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
             }
             let Some(passed) = passed::fences(&block, opening.fence) else { continue };
             let read = entries::read(opening.fence, &block, place.0 + 1).or_else(|failure| match failure {
-                Failure::Invalid { .. } => entries::repaired(opening.fence, &block, place.0 + 1),
-                refused @ Failure::Refused(_) => Err(refused),
+                Failure::Invalid => entries::repaired(opening.fence, &block, place.0 + 1),
+                Failure::Refused(refused) => Err(refused),
             });
             // A refusal of more text says that the first fence was the right one.
             let Ok(read) = read else { break };
@@ -180,8 +177,8 @@ fn read_text(bytes: &[u8], whole: bool) -> Result<Document, Diagnostic> {
         let message = format!("no line is exactly `{0}`; this one begins with it and was taken to close the front matter", opening.fence);
         notes.push(Diagnostic::warning("front-matter-repaired", message).line(line).column(column));
         entries::read(opening.fence, &block, place.0 + 1).or_else(|failure| match failure {
-            Failure::Invalid { .. } => entries::repaired(opening.fence, &block, place.0 + 1),
-            refused @ Failure::Refused(_) => Err(refused),
+            Failure::Invalid => entries::repaired(opening.fence, &block, place.0 + 1),
+            Failure::Refused(refused) => Err(refused),
         })
     };
     Ok(document(text.into_owned(), closing, block, read.map_err(failed)?, notes))

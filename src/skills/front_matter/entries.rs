@@ -1,17 +1,16 @@
 //! From the text between two fences to entries: as YAML or TOML reads it, or repaired.
 
-use super::decode::position;
 use super::reason::{indented, stray};
 use super::repair::{Repaired, Surroundings, loses_text, repair};
 use super::scan::{FIELDS, Odd, Raw, scan, split_key, unlisted, without_strays};
 use super::value::Value;
-use super::yaml::{self, Failure};
+use super::yaml::{self, Failure, Refused};
 use super::{Entry, Format, MAX_DIAGNOSTICS, plain, toml};
 use crate::layers::Diagnostic;
 use std::collections::{BTreeSet, HashMap};
 
 /// The entries of a block, and what was found in it. `line` is that of the block's first line in the file.
-pub(super) type Read = Result<(Format, Vec<Entry>, Findings), Failure>;
+pub(super) type Read<E = Failure> = Result<(Format, Vec<Entry>, Findings), E>;
 
 /// What was found, in the order of the file as far as it matters to what is kept.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -37,12 +36,12 @@ pub(super) fn read(fence: &str, block: &str, line: usize) -> Read {
 }
 
 /// What a person reads: each entry by itself, repaired where it must be.
-pub(super) fn repaired(fence: &str, block: &str, line: usize) -> Read {
+pub(super) fn repaired(fence: &str, block: &str, line: usize) -> Read<Refused> {
     of_fields(fence, block, line, one_by_one)
 }
 
 /// The fields, where they are a list's item too, with their names as they are known.
-fn of_fields(fence: &str, block: &str, line: usize, read: fn(&str, &str, usize) -> Read) -> Read {
+fn of_fields<E>(fence: &str, block: &str, line: usize, read: fn(&str, &str, usize) -> Read<E>) -> Read<E> {
     let unlisted = if fence == "---" { unlisted(block) } else { None };
     let (format, mut entries, mut found) = read(fence, unlisted.as_deref().unwrap_or(block), line)?;
     if unlisted.is_some() {
@@ -76,13 +75,13 @@ fn unrepaired(fence: &str, block: &str, line: usize) -> Read {
     yaml::guard(block)?;
     if fence == "+++" {
         return match of_toml(block, line) {
-            Ok(entries) => Ok((Format::Toml, entries, Findings::default())),
-            Err(failure) => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(failure),
+            Some(entries) => Ok((Format::Toml, entries, Findings::default())),
+            None => of_yaml(block, line).ok().filter(|(_, entries, _)| !entries.is_empty()).ok_or(Failure::Invalid),
         };
     }
     of_yaml(block, line).or_else(|failure| match failure {
-        Failure::Invalid { .. } if block.contains('=') => {
-            let entries = of_toml(block, line).map_err(|_| failure)?;
+        Failure::Invalid if block.contains('=') => {
+            let entries = of_toml(block, line).ok_or(Failure::Invalid)?;
             let message = "this is TOML between the fences of YAML; `+++` opens TOML";
             let kept = vec![Diagnostic::note("front-matter-toml", message).line(line).column(1)];
             Ok((Format::Toml, entries, Findings { kept, more: 0 }))
@@ -95,12 +94,13 @@ pub(super) fn of_yaml(block: &str, line: usize) -> Read {
     let pairs = match yaml::parse(block)? {
         Value::Absent => Vec::new(),
         Value::Map(pairs) => pairs,
-        _ => return Err(Failure::Invalid { line: 1, column: 1, reason: "the front matter is no map of fields".into() }),
+        // No map of fields.
+        _ => return Err(Failure::Invalid),
     };
     let scanned = scan(block);
     if scanned.entries.iter().any(|raw| raw.odd == Some(Odd::Unindented)) {
         // Two fields to YAML, of which the first is empty.
-        return Err(Failure::Invalid { line: 1, column: 1, reason: "a text in a block is not indented".into() });
+        return Err(Failure::Invalid);
     }
     let mut lines: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, raw) in scanned.entries.iter().enumerate().rev() {
@@ -119,22 +119,18 @@ pub(super) fn of_yaml(block: &str, line: usize) -> Read {
     Ok((Format::Yaml, collected.entries, collected.found))
 }
 
-pub(super) fn of_toml(block: &str, line: usize) -> Result<Vec<Entry>, Failure> {
-    let invalid = |(offset, reason)| {
-        let (line, column) = position(block, offset);
-        Failure::Invalid { line, column, reason }
-    };
+pub(super) fn of_toml(block: &str, line: usize) -> Option<Vec<Entry>> {
     // Line ends are LF by now.
     let starts: Vec<usize> = std::iter::once(0).chain(block.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let entries = toml::parse(block).map_err(invalid)?.into_iter().map(|pair| {
+    let entries = toml::parse(block)?.into_iter().map(|pair| {
         let below = starts.partition_point(|start| *start <= pair.key_start) - 1;
         let column = block[starts[below]..pair.key_start].chars().count() + 1;
         Entry { key: pair.key, value: pair.value, line: line + below, column, written: pair.span }
     });
-    Ok(entries.collect())
+    Some(entries.collect())
 }
 
-fn one_by_one(fence: &str, block: &str, line: usize) -> Read {
+fn one_by_one(fence: &str, block: &str, line: usize) -> Read<Refused> {
     let rewritten = (fence == "+++").then(|| block.lines().map(of_toml_line).collect::<String>());
     let format = if fence == "+++" { Format::Toml } else { Format::Yaml };
     let block = rewritten.as_deref().unwrap_or(block);

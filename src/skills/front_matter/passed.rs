@@ -40,7 +40,7 @@ fn is_open_at(entry: &Raw<'_>, fence: usize, found: &Scan<'_>, block: &str) -> b
     let lines = entry.line..entry.line + whole.lines().count();
     let ends = |text: &str| match yaml::parse(text) {
         Ok(_) => Some(true),
-        Err(Failure::Invalid { .. }) => Some(false),
+        Err(Failure::Invalid) => Some(false),
         Err(Failure::Refused(_)) => None,
     };
     whole.contains(['"', '\'', '[', '{'])
@@ -54,7 +54,7 @@ fn in_toml(block: &str, fences: &[(usize, usize)]) -> bool {
     if !["\"\"\"", "'''"].iter().any(|quotes| block.contains(quotes)) {
         return false;
     }
-    let Ok(entries) = yaml::guard(block).and_then(|()| of_toml(block, 1)) else { return false };
+    let Some(entries) = yaml::guard(block).ok().and_then(|()| of_toml(block, 1)) else { return false };
     fences.iter().all(|(_, start)| {
         let holding = entries.iter().find(|entry| entry.written.contains(start));
         holding.is_some_and(|entry| !block[entry.written.clone()].lines().skip(1).any(|line| is_heading(line) || is_toml_pair(line)))

@@ -3,7 +3,7 @@
 use super::reason::{indented, reason, stray};
 use super::scan::{Odd, Raw, scan, split_key, without_strays};
 use super::value::Value;
-use super::yaml::{self, Failure};
+use super::yaml::{self, Failure, Refused};
 use std::cell::Cell;
 use std::collections::HashSet;
 
@@ -52,25 +52,25 @@ impl<'a> Surroundings<'a> {
     }
 
     /// One more entry, while there may be more.
-    fn count(&self) -> Result<(), Failure> {
-        let refused = || Failure::Refused(format!("more than {MAX_ENTRIES} fields that are no YAML"));
+    fn count(&self) -> Result<(), Refused> {
+        let refused = || Refused(format!("more than {MAX_ENTRIES} fields that are no YAML"));
         self.entries_left.set(self.entries_left.get().checked_sub(1).ok_or_else(refused)?);
         Ok(())
     }
 
     /// As YAML, while there is something left to spend.
-    fn parse(&self, text: &str) -> Result<Option<Value>, Failure> {
+    fn parse(&self, text: &str) -> Result<Option<Value>, Refused> {
         let Some(left) = self.parses_left.get().checked_sub(1) else { return Ok(None) };
         self.parses_left.set(left);
         match yaml::parse(text) {
             Ok(value) => Ok(Some(value)),
-            Err(Failure::Invalid { .. }) => Ok(None),
-            Err(refused @ Failure::Refused(_)) => Err(refused),
+            Err(Failure::Invalid) => Ok(None),
+            Err(Failure::Refused(refused)) => Err(refused),
         }
     }
 
     /// The value of an entry that YAML reads by itself.
-    fn entry(&self, entry: &str) -> Result<Option<Value>, Failure> {
+    fn entry(&self, entry: &str) -> Result<Option<Value>, Refused> {
         match self.parse(entry)? {
             Some(Value::Map(mut pairs)) if pairs.len() == 1 => Ok(pairs.pop().map(|(_, value)| value)),
             _ => Ok(None),
@@ -106,7 +106,7 @@ fn holds_hash(line: &str) -> bool {
 }
 
 /// The value of an entry that YAML does not read, or would lose text of.
-pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, depth: usize) -> Result<Repaired, Failure> {
+pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, depth: usize) -> Result<Repaired, Refused> {
     around.count()?;
     let entry = &block[raw.range.clone()];
     let lost = loses_text(raw, block, around);
@@ -147,7 +147,7 @@ pub(super) fn repair(raw: &Raw<'_>, block: &str, around: &Surroundings<'_>, dept
     said(Value::Text(value), reason)
 }
 
-fn nested(raw: &Raw<'_>, continuation: &str, around: &Surroundings<'_>, depth: usize) -> Result<Repaired, Failure> {
+fn nested(raw: &Raw<'_>, continuation: &str, around: &Surroundings<'_>, depth: usize) -> Result<Repaired, Refused> {
     let found = scan(continuation);
     let mut repairs: Vec<Repair> = Vec::new();
     let mut pairs = Vec::new();
@@ -184,7 +184,7 @@ fn without_tabs(entry: &str) -> Option<String> {
 }
 
 /// The items of a block list, each by itself.
-fn items(block: &str, around: &Surroundings<'_>) -> Result<Vec<Value>, Failure> {
+fn items(block: &str, around: &Surroundings<'_>) -> Result<Vec<Value>, Refused> {
     let mut items: Vec<Vec<&str>> = Vec::new();
     let mut base = None;
     for line in block.lines().filter(|line| !line.trim().is_empty()) {
@@ -210,7 +210,7 @@ fn items(block: &str, around: &Surroundings<'_>) -> Result<Vec<Value>, Failure> 
 }
 
 /// The items of a value that is one list in brackets as a whole.
-fn flow_items(value: &str, around: &Surroundings<'_>) -> Result<Option<Vec<Value>>, Failure> {
+fn flow_items(value: &str, around: &Surroundings<'_>) -> Result<Option<Vec<Value>>, Refused> {
     let Some(inner) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else { return Ok(None) };
     let mut depth = 0_usize;
     let mut quote = None;

@@ -5,11 +5,11 @@ use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 
 /// The document's pairs, each with the byte range of its value, in the order of the file.
-pub(super) fn parse(text: &str) -> Result<Vec<Pair>, (usize, String)> {
-    let table = DeTable::parse(text).map_err(|error| (error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
+pub(super) fn parse(text: &str) -> Option<Vec<Pair>> {
+    let table = DeTable::parse(text).ok()?;
     let mut pairs: Vec<Pair> = table.get_ref().iter().map(|(key, value)| pair(text, key, value)).collect();
     pairs.sort_by_key(|pair| pair.key_start);
-    Ok(pairs)
+    Some(pairs)
 }
 
 /// A key at the top, and its value.

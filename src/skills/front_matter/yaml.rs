@@ -26,20 +26,30 @@ const MAX_DIRECTIVES: usize = 16;
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Failure {
-    /// It is no YAML; the place counts from 1 within the text.
-    Invalid { line: usize, column: usize, reason: String },
+    /// It is not what it was read as, and may be repaired; what is wrong is said of the repair.
+    Invalid,
     /// It is out of all proportion, and not looked at again.
-    Refused(String),
+    Refused(Refused),
+}
+
+/// Why a text is not looked at again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Refused(pub(super) String);
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
 }
 
 /// Says whether the text is in proportion, in one pass over it.
-pub(super) fn guard(text: &str) -> Result<(), Failure> {
+pub(super) fn guard(text: &str) -> Result<(), Refused> {
     if text.len() > MAX_BYTES {
-        return Err(Failure::Refused(format!("the front matter has {} bytes; at most {MAX_BYTES} are read", text.len())));
+        return Err(Refused(format!("the front matter has {} bytes; at most {MAX_BYTES} are read", text.len())));
     }
     let openers = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if openers * text.len() > MAX_NESTING_COST {
-        return Err(Failure::Refused(format!("{openers} `[` and `{{` in {} bytes are out of proportion", text.len())));
+        return Err(Refused(format!("{openers} `[` and `{{` in {} bytes are out of proportion", text.len())));
     }
     let mut directives = 0;
     for line in text.lines() {
@@ -48,12 +58,12 @@ pub(super) fn guard(text: &str) -> Result<(), Failure> {
             let word = line.split([' ', '\t']).next().unwrap_or_default();
             let key = if word.ends_with(':') { word.len() - 1 } else { word.find(": ").unwrap_or(0) };
             if key > MAX_KEY_BYTES {
-                return Err(Failure::Refused(format!("a key of {key} bytes; at most {MAX_KEY_BYTES} are read")));
+                return Err(Refused(format!("a key of {key} bytes; at most {MAX_KEY_BYTES} are read")));
             }
         }
     }
     if directives > MAX_DIRECTIVES {
-        return Err(Failure::Refused(format!("{directives} YAML directives; at most {MAX_DIRECTIVES} are read")));
+        return Err(Refused(format!("{directives} YAML directives; at most {MAX_DIRECTIVES} are read")));
     }
     Ok(())
 }
@@ -70,23 +80,12 @@ pub(super) fn parse(text: &str) -> Result<Value, Failure> {
     #[cfg(test)]
     PARSED.set(PARSED.get() + text.len());
     let pass = Pass::default();
-    let failure = |error: &serde_yaml::Error| match pass.refused.take() {
-        Some(reason) => Failure::Refused(reason),
-        None => invalid(error),
-    };
-    let mut value = Shape { pass: &pass, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|e| failure(&e))?;
+    let failure = |_| pass.refused.take().map_or(Failure::Invalid, |reason| Refused(reason).into());
+    let mut value = Shape { pass: &pass, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(failure)?;
     if pass.unspelled.get() {
-        Spelling(&mut value).deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|e| failure(&e))?;
+        Spelling(&mut value).deserialize(serde_yaml::Deserializer::from_str(text)).map_err(failure)?;
     }
     Ok(value)
-}
-
-fn invalid(error: &serde_yaml::Error) -> Failure {
-    let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-    let text = error.to_string();
-    // The library's place counts within this text alone; ours is given beside the reason.
-    let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    Failure::Invalid { line, column, reason }
 }
 
 /// What a first pass counts and notices.
