@@ -4,9 +4,9 @@
 //! system prompt, the last block of the request, and where a turn adds more blocks than the provider looks back, the end of the request before. Who
 //! marks blocks himself decides alone. OpenAI finds prefixes by itself, and sooner where requests of one conversation name one key.
 
-use super::Role;
 use super::anthropic::is_result;
 use super::json;
+use super::{Format, Role, ToolDefinition};
 use serde_json::{Value, json};
 
 /// Blocks in which the provider looks for an earlier mark: the marked one is the first of them.
@@ -82,6 +82,11 @@ impl CacheMarks {
         }
         set_last(&mut messages[end]);
     }
+}
+
+/// As a request is measured that holds these tools too.
+pub(crate) fn bytes_of_tools(definitions: &[ToolDefinition]) -> usize {
+    definitions.iter().filter_map(|definition| definition.written(Format::Anthropic)).map(|tool| bytes(&tool)).sum()
 }
 
 fn bytes(value: &Value) -> usize {

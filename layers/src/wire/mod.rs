@@ -19,8 +19,8 @@ mod tool_output;
 mod tools;
 
 pub use anthropic::Anthropic;
-pub(crate) use cache::BYTES_A_TOKEN;
 pub use cache::CacheMarks;
+pub(crate) use cache::{BYTES_A_TOKEN, bytes_of_tools};
 pub use conversation::{Conversation, HeldHistory, Message, Part, Role, Spot, ToolCall};
 pub use edits::{Append, Edits, Removal, SystemEdit};
 pub use format::{Format, UnknownFormat};

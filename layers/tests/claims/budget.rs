@@ -4,7 +4,7 @@ use crate::common::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::{Block, EstimatedTokens, TokenCounter};
-use tower_prompt_layers::wire::{Anthropic, Gemini, ModelFacts, ModelTable, OpenAiChat, Wire};
+use tower_prompt_layers::wire::{Anthropic, Gemini, ModelFacts, ModelTable, OpenAiChat, ToolDefinition, Wire};
 use tower_prompt_layers::{
     Budget, BudgetKind, Context, Contribute, Fragment, LimitKind, Manifest, Prompt, PromptStack, Report, Session, Settings, SheddingRank,
     SystemPromptLayer, Tier, Turn,
@@ -156,6 +156,21 @@ async fn without_a_budget_more_than_a_fifth_of_a_known_window_is_told_once() {
     let held = settings.budget(Budget::default().max_prompt_tokens(Some(5_000)));
     assert!(codes(&sent(&stack(held), &Session::new(), &history[..1]).await.1).is_empty());
     assert!(codes(&sent(&stack(Settings::default()), &Session::new(), &history[..1]).await.1).is_empty(), "an unknown model");
+}
+
+#[tokio::test]
+async fn a_tool_of_ours_is_part_of_the_prefix_that_may_be_too_short() {
+    for (chars, expected) in [(10, &["prefix-too-short"][..]), (5_000, &[])] {
+        let tool = move |_: &Turn, prompt: &mut Prompt| {
+            prompt.add_tool(ToolDefinition::new("ours", "x".repeat(chars), json!({"type": "object"})));
+        };
+        let settings = Settings::default().models(ModelTable::default().with("m", ModelFacts::default().with_cache_minimum(1_024)));
+        let (stack, report) = (PromptStack::new(Anthropic, settings).with(base()).with(tool), Report::default());
+        let request = json!({"model": "m", "messages": [user("one")]});
+        let sent = stack.assemble(request, Context::default().report(report.clone())).await;
+        assert_eq!(codes(&report.manifest().unwrap()), expected);
+        assert_eq!(sent["system"][0].get("cache_control").is_none(), !expected.is_empty(), "and it is marked where it is long enough");
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::prompt::fragment::{ACTIVE_SKILL, Effect, Fragment, Tier};
 use crate::prompt::manifest::{BudgetKind, BudgetOutcome, RenderedText, ShedFragment};
 use crate::prompt::{Diagnostic, Round, Settings, Turn};
 use crate::skill::ACTIVE_SKILLS;
-use crate::wire::{BYTES_A_TOKEN, ModelFacts};
+use crate::wire::{BYTES_A_TOKEN, ModelFacts, bytes_of_tools};
 use std::collections::BTreeMap;
 
 impl Said<'_> {
@@ -152,7 +152,8 @@ pub(super) fn told_of_size(settings: &Settings, facts: ModelFacts, turn: &Turn, 
 /// A prefix that is too short to be kept, where a session starts: it is told once, and not again while the conversation grows.
 pub(super) fn told_of_short_prefix(state: &State, settings: &Settings, facts: ModelFacts, turn: &Turn) -> Option<Diagnostic> {
     let ahead = turn.conversation.unmarked_bytes.filter(|_| settings.marks_caches && turn.round == Round::Start)?;
-    let tokens = (ahead + state.system.as_ref().map_or(0, |system| system.text.len())) / BYTES_A_TOKEN;
+    let ours = state.system.as_ref().map_or(0, |system| system.text.len() + bytes_of_tools(&system.tools));
+    let tokens = (ahead + ours) / BYTES_A_TOKEN;
     let minimum = facts.cache_minimum();
     let message = format!(
         "tools and system prompt come to about {tokens} tokens, and the provider keeps prefixes from {minimum} on: they are not marked as one to keep"
