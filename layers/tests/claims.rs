@@ -18,6 +18,8 @@ mod foreign;
 mod formats;
 #[path = "claims/held.rs"]
 mod held;
+#[path = "claims/in_results.rs"]
+mod in_results;
 #[path = "claims/kept_marks.rs"]
 mod kept_marks;
 #[path = "claims/manifest.rs"]
