@@ -4,7 +4,8 @@ use super::stage::{Chat, id, skill, skills};
 use serde_json::json;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use tower_prompt_layers::skill::{Skill, SkillActivationMode, SkillContextOptions, SkillPlaceholders};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tower_prompt_layers::skill::{LoadSkill, LoadingSkill, Skill, SkillActivationMode, SkillContextOptions, SkillPlaceholders};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{ActiveSkillsLayer, AutoActivate, Event, PromptStack, Round, Settings, SkillActivationLayer};
 
@@ -321,4 +322,43 @@ async fn where_every_args_is_a_placeholder_no_input_is_no_text() {
     assert!(all.contains("Do [this $ARGS] with xthis $ARGSx and $ARGUMENTS, \\this $ARGS."), "{all}");
     let none = chat.says("/skill two").await.tail;
     assert!(none.contains("Do [] with xx and $ARGUMENTS, \\.\n</skill>"), "{none}");
+}
+
+#[tokio::test]
+async fn a_skill_that_takes_the_place_of_another_is_said() {
+    let mut chat = chat([rust(), skill("sql", &[], "Explain first.")], SkillActivationLayer::default());
+    chat.says("one").await;
+    chat.session.activate(id("rust"), None);
+    assert!(chat.says("two").await.tail.contains("Find the first error."));
+    chat.session.deactivate(&id("rust"));
+    chat.session.activate(id("sql"), None);
+    assert!(chat.says("three").await.tail.contains("Explain first."));
+}
+
+#[tokio::test]
+async fn a_body_that_was_told_is_not_read_again_when_another_skill_comes_into_force() {
+    struct Counted(Arc<AtomicUsize>);
+    impl LoadSkill for Counted {
+        fn load(&self) -> LoadingSkill {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            "Find the first error.".to_owned().load()
+        }
+    }
+    let read = Arc::new(AtomicUsize::new(0));
+    let counted = Skill::new(rust().summary, Counted(read.clone()));
+    let mut chat = chat([counted, skill("sql", &[], "Explain first.")], SkillActivationLayer::default());
+    chat.session.activate(id("rust"), None);
+    chat.says("one").await;
+    chat.session.activate(id("sql"), None);
+    assert!(chat.says("two").await.tail.contains("Explain first."));
+    assert_eq!(read.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_body_without_room_is_told_with_the_room_there_was() {
+    let mut chat = chat_within([rust()], SkillActivationLayer::default(), within(10));
+    chat.session.activate(id("rust"), None);
+    let sent = chat.says("one").await;
+    let told = sent.manifest.diagnostics.iter().find(|found| found.code == "limit").unwrap();
+    assert!(told.message.ends_with("and its limit is 10 bytes"), "{}", told.message);
 }

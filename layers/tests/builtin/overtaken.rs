@@ -67,3 +67,24 @@ async fn a_mark_that_the_caller_put_on_our_block_stays() {
     request["system"][0]["cache_control"] = json!({"type": "ephemeral"});
     assert_eq!(stack.assemble(request.clone(), context).await, request);
 }
+
+#[tokio::test]
+async fn a_body_that_was_told_while_a_request_was_under_way_takes_none_of_the_room_of_the_others() {
+    let mut options = SkillContextOptions::default();
+    options.max_bytes = std::num::NonZeroUsize::new(600);
+    let all = skills([skill("rust", &[], &"Find the first error. ".repeat(4)), skill("sql", &[], "Explain first.")]);
+    let stack = PromptStack::new(OpenAiChat, Settings::default().skills(all)).with(ActiveSkillsLayer::new(options));
+    let session = Session::new();
+    let context = || Context::default().session(session.clone());
+    let history = |text: &str| json!({"messages": [user("one"), {"role": "assistant", "content": "ok"}, user(text)]});
+    stack.assemble(json!({"messages": [user("one")]}), context()).await;
+    session.activate(id("rust"), None);
+    let first = stack.begin(history("two"), context());
+    session.activate(id("sql"), None);
+    let mut longer = history("two");
+    longer["messages"].as_array_mut().unwrap().extend([json!({"role": "assistant", "content": "ok"}), user("three")]);
+    let second = stack.begin(longer, context());
+    assert!(tail(&stack.finish(first).await).contains("Find the first error."));
+    let sent = tail(&stack.finish(second).await);
+    assert!(sent.contains("Explain first.\n</skill>") && !sent.contains("omitted"), "{sent}");
+}

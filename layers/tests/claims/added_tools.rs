@@ -186,3 +186,13 @@ async fn a_diff_names_the_tool_that_changed_and_whose_doing_it_was() {
     assert_eq!(assembled_again.tools[0].left_out, Some(ToolLeftOut::NameTaken));
     assert_eq!(assembled_again.diff(&third).first_change(), None, "what the caller kept is as it was");
 }
+
+#[tokio::test]
+async fn the_manifest_measures_a_tool_as_it_is_described() {
+    let describes = |_: &Turn, prompt: &mut Prompt| prompt.describe_tool("skill", TextChange::default().then(TextMode::Append, "Often."));
+    let (stack, report) = (stack(Format::OpenAiChat, "Ours.").with(describes), Report::default());
+    let sent = stack.assemble(request(&[user("one")]), Context::default().report(report.clone())).await;
+    let written = sent["tools"][1]["function"].to_string();
+    let told = &report.manifest().unwrap().tools[0];
+    assert_eq!((told.bytes, told.hash), (written.len(), ContentHash::of(&written)));
+}

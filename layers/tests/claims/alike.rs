@@ -1,11 +1,11 @@
 //! Conversations that begin alike: what one rendered, the next one shares.
 
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tower_prompt_layers::text::{Fitted, Room, TokenCounter};
+use std::sync::{Arc, Mutex};
+use tower_prompt_layers::text::{Fitted, Limit, Room, TokenCounter};
 use tower_prompt_layers::wire::OpenAiChat;
-use tower_prompt_layers::{Context, Fragment, Manifest, Prompt, PromptStack, Report, Session, Settings, Text, Tier, Turn};
+use tower_prompt_layers::{Context, Fragment, Manifest, Prompt, PromptStack, Report, Session, Settings, Source, Text, Tier, Trust, Turn};
 
 /// So many tokens for each byte, and how many bytes were counted.
 #[derive(Clone)]
@@ -93,4 +93,80 @@ async fn another_counter_counts_for_itself_and_another_text_alone_is_counted() {
     assert_eq!(told.texts[0].text.matches("Other.").count(), 1);
     let (_, told) = sent(&stack(settings.counter(Counter::new(3)), "One.", &fits), &Session::new(), &["hi"]).await;
     assert_eq!(told.tokens(), tokens / 2 * 3);
+}
+
+/// A stack that adds what `now` holds.
+fn saying(now: &Arc<Mutex<Fragment>>) -> PromptStack<OpenAiChat> {
+    let is = now.clone();
+    PromptStack::new(OpenAiChat, Settings::default()).with(move |_: &Turn, prompt: &mut Prompt| {
+        prompt.add(Tier::Session, || is.lock().unwrap().clone());
+    })
+}
+
+#[tokio::test]
+async fn the_same_words_under_another_id_trust_source_or_limit_are_told_as_what_they_are() {
+    type Facets = (&'static str, Trust, &'static str, usize);
+    let of = |(id, trust, file, bytes): Facets| {
+        Fragment::new(id, "It rains.").trust(trust).source(Source::file(file)).limit(Limit::Bytes(bytes))
+    };
+    let first = ("fact", Trust::User, "a.md", 50);
+    let (now, others) = (
+        Arc::new(Mutex::new(of(first))),
+        [
+            ("other", first.1, first.2, 50),
+            ("fact", Trust::Host, first.2, 50),
+            ("fact", first.1, "b.md", 50),
+            ("fact", first.1, first.2, 60),
+        ],
+    );
+    let stack = saying(&now);
+    for facets in others.into_iter().flat_map(|other| [first, other]) {
+        *now.lock().unwrap() = of(facets);
+        let (_, manifest) = sent(&stack, &Session::new(), &["hi"]).await;
+        let (_, told) = manifest.fragments().next().unwrap();
+        let (id, trust, file, bytes) = facets;
+        assert_eq!((told.id.as_str(), told.trust, &told.source), (id, trust, &Source::file(file)));
+        assert_eq!(told.limit.map(|limit| limit.limit), Some(Limit::Bytes(bytes)));
+    }
+}
+
+/// Kept, so that others can hold it too.
+struct Kept(Arc<str>);
+impl Text for Kept {
+    fn fit(&self, _: &Room<'_>) -> Fitted<'_> {
+        Fitted::whole(&*self.0)
+    }
+    fn shared(&self) -> Option<&Arc<str>> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn conversations_that_begin_alike_hold_one_copy_of_a_value() {
+    let (first, alike): (Arc<str>, Arc<str>) = ("It rains.".into(), "It rains.".into());
+    let now = Arc::new(Mutex::new(Fragment::new("fact", Kept(first.clone()))));
+    let (stack, sessions) = (saying(&now), [Session::new(), Session::new()]);
+    sent(&stack, &sessions[0], &["hi"]).await;
+    *now.lock().unwrap() = Fragment::new("fact", Kept(alike.clone()));
+    let held = Arc::strong_count(&first);
+    sent(&stack, &sessions[1], &["hi"]).await;
+    *now.lock().unwrap() = Fragment::new("fact", "");
+    assert_eq!(Arc::strong_count(&alike), 1, "the second holds what the first told");
+    assert!(held > 1);
+}
+
+#[tokio::test]
+async fn what_was_rendered_last_is_what_the_next_one_shares() {
+    let (counter, now) = (Counter::new(1), Arc::new(Mutex::new(Fragment::new("fact", "One."))));
+    let is = now.clone();
+    let settings = Settings::default().counter(counter.clone());
+    let stack = PromptStack::new(OpenAiChat, settings).with(move |_: &Turn, prompt: &mut Prompt| {
+        prompt.add(Tier::Session, || is.lock().unwrap().clone());
+    });
+    sent(&stack, &Session::new(), &["hi"]).await;
+    *now.lock().unwrap() = Fragment::new("fact", "Other.");
+    sent(&stack, &Session::new(), &["hi"]).await;
+    counter.counted();
+    sent(&stack, &Session::new(), &["hi"]).await;
+    assert_eq!(counter.counted(), 0);
 }

@@ -123,3 +123,21 @@ async fn ollamas_context_is_a_history_that_the_provider_holds() {
     let second = chat.send_body(json!({"model": "m", "prompt": "two", "context": [1, 2]})).await;
     assert_eq!(second, json!({"model": "m", "prompt": "two", "context": [1, 2], "system": "BASE"}));
 }
+
+#[tokio::test]
+async fn each_of_two_conversations_that_the_provider_keeps_goes_on_behind_its_own_last_place() {
+    let chat = talk();
+    let say = |conversation: &str, text: &str| json!({"conversation": conversation, "input": [item(text)]});
+    for (conversation, time) in [("a", "1"), ("b", "2")] {
+        chat.world.is("clock", time);
+        for text in ["one", "two"] {
+            chat.send_body(say(conversation, text)).await;
+        }
+    }
+    for (conversation, time) in [("a", "1"), ("b", "2")] {
+        chat.world.is("clock", time);
+        let sent = chat.send_body(say(conversation, "three")).await;
+        assert_eq!(sent["input"], json!([item("three")]), "{conversation} was told {time}");
+        assert_eq!(chat.send_body(say(conversation, "three")).await, sent, "a retry");
+    }
+}

@@ -1,13 +1,15 @@
 //! What is said, and what is not.
 
 use crate::common::*;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::skill::ActiveSkill;
 use tower_prompt_layers::text::{Fitted, Limit, Room};
 use tower_prompt_layers::wire::OpenAiChat;
 use tower_prompt_layers::{
-    Context, Entry, Event, Fragment, Prompt, PromptStack, Report, RepositoryText, Round, Session, Settings, Text, Tier, Trust, Turn,
+    Context, Contribute, Entry, Event, Fragment, Prompt, PromptStack, Report, RepositoryText, Round, Session, Settings, Text, Tier, Trust,
+    Turn,
 };
 
 /// Tells names that are new; where names only went, there is nothing to say.
@@ -284,4 +286,73 @@ async fn what_stands_ahead_of_bodies_is_said_with_one_alone() {
     assert_eq!(last(&chat.send(&history).await), behind("one", "1"));
     history.extend([says("a"), user("borrow")]);
     assert!(last(&chat.send(&history).await).contains("HOW TO READ THEM"));
+}
+
+#[tokio::test]
+async fn of_arguments_those_that_were_given_last_count_whatever_else_the_host_says_meanwhile() {
+    let with = |arguments: &str| ActiveSkill::explicit(id("rust"), Some(arguments));
+    let invoked = move |turn: &Turn, prompt: &mut Prompt| {
+        if turn.user_text().is_some_and(|text| text.contains("invoke")) {
+            let fragment = || Fragment::new("invoked", "Invoked.").activating(with("of the user"));
+            prompt.add(Tier::Step, fragment);
+        }
+    };
+    let (stack, session) = (PromptStack::new(OpenAiChat, Settings::default()).with(invoked), Session::new());
+    let context = Context::default().session(session.clone());
+    session.activate(id("rust"), Some("of the host"));
+    let mut history = vec![user("invoke")];
+    stack.assemble(body(&history), context.clone()).await;
+    session.deactivate(&id("sql"));
+    history.extend([says("ok"), user("two")]);
+    assert_eq!(stack.begin(body(&history), context.clone()).turn.active, [with("of the user")]);
+    session.activate(id("rust"), Some("of the host again"));
+    assert_eq!(stack.begin(body(&history), context).turn.active, [with("of the host again")]);
+}
+
+/// Says this at each user message behind the first.
+fn later(entry: Entry) -> impl Contribute + Clone {
+    move |turn: &Turn, prompt: &mut Prompt| {
+        if turn.round != Round::Start {
+            let entry = entry.clone();
+            prompt.add_later(Tier::Step, move || async move { [entry] });
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_skill_that_is_not_in_force_is_neither_put_down_nor_invoked_again() {
+    for entry in [Entry::PutDown(id("rust")), Entry::InvokedAgain(ActiveSkill::explicit(id("rust"), None))] {
+        let (session, report) = (Session::new(), Report::default());
+        let stack = PromptStack::new(OpenAiChat, Settings::default()).with(later(entry));
+        let context = Context::default().session(session.clone()).report(report.clone());
+        stack.assemble(body(&[user("one")]), context.clone()).await;
+        stack.assemble(body(&[user("one"), says("ok"), user("two")]), context).await;
+        assert_eq!((report.manifest().unwrap().events.len(), session.active().len()), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn that_a_skill_is_off_is_said_where_the_text_that_said_so_is_shown_no_more() {
+    let chat = chat(OpenAiChat);
+    let session = chat.session.clone();
+    session.activate(id("rust"), None);
+    let mut history = vec![user("one")];
+    assert_eq!(last(&chat.send(&history).await), behind("one", "BODY OF rust"));
+    session.deactivate(&id("rust"));
+    history.extend([calls("c"), result("c")]);
+    assert_eq!(last(&chat.send(&history).await), ours("The skill rust no longer applies."));
+    // In this format no text stands behind results.
+    let strict = crate::common::chat(StrictResults);
+    history.extend([says("ok"), user("two")]);
+    let sent = strict.stack.assemble(body(&history), Context::default().session(session)).await;
+    assert_eq!(last(&sent), behind("two", "The skill rust no longer applies."));
+}
+
+#[tokio::test]
+async fn words_may_activate_where_a_session_is_named_or_the_model_has_answered() {
+    let stack = PromptStack::new(OpenAiChat, Settings::default());
+    let may = |messages: &[Value], context: Context| stack.begin(body(messages), context).turn.may_activate();
+    assert!(!may(&[user("one")], Context::default()));
+    assert!(may(&[user("one"), says("ok"), user("two")], Context::default()));
+    assert!(may(&[user("one")], Context::default().session(Session::new())));
 }

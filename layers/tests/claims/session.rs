@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use tower_prompt_layers::skill::SkillId;
-use tower_prompt_layers::wire::{Conversation, OpenAiChat, OpenAiResponses, Wire};
+use tower_prompt_layers::wire::{Anthropic, Conversation, OpenAiChat, OpenAiResponses, Wire};
 use tower_prompt_layers::{AnchorKey, Context, Fragment, JournalError, Prompt, PromptStack, Session, SessionEvent, Settings, Tier, Turn};
 
 fn id(skill: &str) -> SkillId {
@@ -202,4 +202,27 @@ async fn a_fixed_fact_is_not_told_anew_until_a_rebase() {
         assert_eq!(last(&sent), said, "{now}");
         history.push(says("ok"));
     }
+}
+
+#[test]
+fn a_skill_that_an_earlier_log_switches_off_is_off_everywhere() {
+    let event: SessionEvent = serde_json::from_value(json!({"event": "skill_deactivated", "id": "rust"})).unwrap();
+    assert!(matches!(event, SessionEvent::SkillDeactivated { everywhere: true, .. }), "{event:?}");
+}
+
+#[tokio::test]
+async fn events_say_what_is_out_of_the_ordinary_and_come_back_as_they_were() {
+    let kept: Arc<Mutex<Vec<SessionEvent>>> = Arc::default();
+    let events = kept.clone();
+    let session = Session::new().on_event(move |event: &SessionEvent| events.lock().unwrap().push(event.clone()));
+    let stack = PromptStack::new(Anthropic, Settings::default()).with(base()).with(clock("1"));
+    let context = || Context::default().session(session.clone());
+    let ordinary = |session: &Mutex<Vec<SessionEvent>>| serde_json::to_string(&*session.lock().unwrap()).unwrap();
+    stack.assemble(body(&[user("one")]), context()).await;
+    assert!(!ordinary(&kept).contains("marked") && !ordinary(&kept).contains("compacted\":"), "{}", ordinary(&kept));
+    let marked = json!({"role": "user", "content": [{"type": "text", "text": "Another.", "cache_control": {"type": "ephemeral"}}]});
+    stack.assemble(body(&[marked]), context().compacted(true)).await;
+    let log = ordinary(&kept);
+    assert!(log.contains(r#""came_marked":true"#) && log.contains(r#""compacted":true"#), "{log}");
+    assert_eq!(serde_json::from_str::<Vec<SessionEvent>>(&log).unwrap(), *kept.lock().unwrap());
 }

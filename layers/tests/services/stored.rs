@@ -4,10 +4,11 @@ use crate::common::*;
 use serde_json::Value;
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use std::task::{Poll, Wake};
 use tower::{Layer, Service, ServiceExt, service_fn};
-use tower_prompt_layers::wire::OpenAiChat;
+use tower_prompt_layers::wire::{OpenAiChat, OpenAiResponses};
 use tower_prompt_layers::{
     Appending, Context, Diagnostic, JournalError, LoadingEvents, PromptStack, Report, Session, SessionEvent, SessionJournal, Settings,
     SystemPromptLayer,
@@ -260,4 +261,83 @@ async fn what_the_host_says_is_stored_with_the_next_request_or_by_its_word() {
     let child = session.child();
     assert_eq!(child.active_by_host(), session.active_by_host());
     assert_eq!(child.places(), 0);
+}
+
+#[tokio::test]
+async fn a_session_that_was_loaded_stores_behind_what_there_is() {
+    let store = Store::default();
+    send(&store.open(), &[user("one")]).await;
+    let (events, appends) = (store.events().len(), store.appends());
+    let loaded = store.open();
+    for (n, skill) in ["rust", "sql", "pdf"].into_iter().enumerate() {
+        loaded.activate(id(skill), None);
+        loaded.store().await.unwrap();
+        assert_eq!((store.events().len(), store.appends()), (events + n + 1, appends + n + 1), "at the first try");
+    }
+}
+
+#[tokio::test]
+async fn what_came_through_though_it_was_given_up_is_stored_once() {
+    let store = Store::default();
+    let session = store.open();
+    session.activate(id("rust"), None);
+    store.weather(Weather::HangsWhenDone);
+    {
+        let mut given_up = pin!(session.store());
+        assert!(poll_fn(|cx| Poll::Ready(given_up.as_mut().poll(cx).is_pending())).await);
+    }
+    store.weather(Weather::Fair);
+    assert_eq!(session.store().await, Ok(()));
+    assert_eq!(store.events().len(), 2);
+    let appends = store.appends();
+    session.activate(id("sql"), None);
+    assert_eq!(session.store().await, Ok(()));
+    assert_eq!((store.events().len(), store.appends()), (3, appends + 1), "and what follows stands behind it at the first try");
+}
+
+#[tokio::test]
+async fn who_waits_for_anothers_storing_is_woken_once_and_learns_that_the_session_is_another() {
+    struct Wakes(AtomicUsize);
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let store = Store::default();
+    send(&store.open(), &[user("one")]).await;
+    let (here, elsewhere) = (store.open(), store.open());
+    elsewhere.activate(id("pdf"), None);
+    elsewhere.store().await.unwrap();
+    here.activate(id("rust"), None);
+    store.weather(Weather::Hangs);
+    let (mut first, mut second) = (Box::pin(here.store()), Box::pin(here.store()));
+    let wakes = Arc::new(Wakes(AtomicUsize::new(0)));
+    let waker = wakes.clone().into();
+    let mut cx = std::task::Context::from_waker(&waker);
+    assert!(first.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_pending());
+    assert!(second.as_mut().poll(&mut cx).is_pending() && second.as_mut().poll(&mut cx).is_pending());
+    store.weather(Weather::Fair);
+    drop(first);
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    // A third one takes over what was stored elsewhere, ahead of the second.
+    assert_eq!(here.store().await, Err(JournalError::Conflict));
+    assert_eq!(second.await, Err(JournalError::Conflict));
+    assert_eq!(here.store().await, Ok(()));
+    assert_eq!(store.open().active_by_host().len(), 2);
+}
+
+#[tokio::test]
+async fn the_name_of_a_history_survives_that_another_process_was_first() {
+    let store = Store::default();
+    let stack = PromptStack::new(OpenAiResponses, Settings::default()).with(base());
+    let (one, report) = (store.open(), Report::default());
+    let context = Context::default().session(one.clone()).report(report.clone());
+    stack.assemble(serde_json::json!({"input": "one"}), context).await;
+    let other = store.open();
+    other.activate(id("pdf"), None);
+    other.store().await.unwrap();
+    report.record_response_id("r1");
+    assert_eq!(one.store().await, Err(JournalError::Conflict));
+    assert_eq!(one.store().await, Ok(()));
+    assert!(one.knows_history("r1") && store.open().knows_history("r1"));
 }
