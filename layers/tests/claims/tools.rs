@@ -3,9 +3,10 @@
 use crate::common::*;
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
 use tower_prompt_layers::text::{TextChange, TextMode};
 use tower_prompt_layers::wire::Format;
-use tower_prompt_layers::{Context, CutText, Prompt, PromptStack, Report, Round, Session, Settings, ToolOutputLayer, Turn};
+use tower_prompt_layers::{Context, CutText, Prompt, PromptStack, Report, Round, Session, SessionEvent, Settings, ToolOutputLayer, Turn};
 
 const BOUND: usize = 40;
 const LONG: &str = "0123456789012345678901234567890123456789012345678901234567890123456789";
@@ -154,6 +155,20 @@ async fn a_cut_result_says_where_the_whole_is_kept() {
     let history = [user("one"), calls("1"), json!({"role": "tool", "tool_call_id": "1", "content": LONG})];
     let sent = stack.assemble(body(&history), Context::default()).await;
     assert_eq!(last(&sent), "01234[60 characters cut; the whole is in results/1.txt]56789");
+}
+
+#[tokio::test]
+async fn a_session_that_is_played_again_says_where_the_whole_is_kept_as_before() {
+    let events: Arc<Mutex<Vec<SessionEvent>>> = Arc::default();
+    let kept = events.clone();
+    let session = Session::new().on_event(move |event: &SessionEvent| kept.lock().unwrap().push(event.clone()));
+    let layer = ToolOutputLayer::default().max_chars(NonZeroUsize::new(60)).archive(|_: &str| Some("results/1.txt".to_owned()));
+    let stack = PromptStack::new(Format::OpenAiChat, Settings::default()).with(layer);
+    let history = [user("one"), calls("1"), json!({"role": "tool", "tool_call_id": "1", "content": LONG})];
+    let sent = stack.assemble(body(&history), Context::default().session(session)).await;
+    let log = serde_json::to_string(&*events.lock().unwrap()).unwrap();
+    let again = Session::replay(serde_json::from_str::<Vec<SessionEvent>>(&log).unwrap()).unwrap();
+    assert_eq!(stack.assemble(body(&history), Context::default().session(again)).await, sent);
 }
 
 #[tokio::test]

@@ -274,9 +274,3 @@ impl Drop for Commit {
         }
     }
 }
-
-impl fmt::Debug for Commit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Commit").field("until", &self.until).finish_non_exhaustive()
-    }
-}

@@ -258,6 +258,39 @@ async fn parallel_calls_share_the_room_of_all_bodies() {
 }
 
 #[tokio::test]
+async fn what_stands_in_the_conversation_already_takes_its_part_of_the_room() {
+    let long = "A line of the body.\n".repeat(30);
+    let all = skills([skill("rust", &[], &long), skill("sql", &[], &long)]);
+    let mut options = SkillToolOptions::default();
+    options.context.max_bytes = NonZeroUsize::new(1200);
+    // In the system prompt, and behind a message.
+    for turns in [0, 1] {
+        let mut talk = Loop::new(Format::OpenAiChat, &all, options.clone());
+        talk.says("user", "one");
+        for _ in 0..turns {
+            talk.send().await;
+            talk.says("assistant", "ok");
+            talk.says("user", "two");
+        }
+        let load = SkillToolCall::new(json!({"name": "sql"}));
+        let tool = SkillTool::new(all.clone(), options.clone());
+        let alone = tool.clone().oneshot(load.clone().session(&talk.session)).await.unwrap().text;
+        assert!(alone.contains(&long), "{alone}");
+        let mut talk = Loop { session: Session::new(), ..talk };
+        if turns == 1 {
+            let both = talk.request["messages"].clone();
+            talk.request["messages"].as_array_mut().unwrap().truncate(1);
+            talk.send().await;
+            talk.request["messages"] = both;
+        }
+        talk.session.activate(id("rust"), None);
+        assert_eq!(count(&talk.send().await, "A line of the body."), 30);
+        let beside = tool.oneshot(load.session(&talk.session)).await.unwrap().text;
+        assert!(beside.len() < alone.len() && beside.contains("A line of the body."), "{beside}");
+    }
+}
+
+#[tokio::test]
 async fn the_definition_is_one_for_all_skills_and_none_where_there_is_none() {
     let options = SkillToolOptions::default();
     let one = options.definition(&two()).unwrap();
