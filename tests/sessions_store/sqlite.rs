@@ -2,10 +2,12 @@
 
 use super::shared;
 use crate::*;
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, Row, SqliteConnection};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
+use tokio::time::timeout;
 use tower_prompt::sessions::{SqliteStore, StoreError};
 
 async fn connect(path: &Path) -> SqliteStore {
@@ -47,6 +49,23 @@ async fn a_new_file_may_be_opened_by_several_at_once() {
     let path = folder.path().join("s.db");
     let connecting = (0..8).map(|_| path.clone()).map(|path| tokio::spawn(async move { connect(&path).await }));
     shared::several_open_at_once(connecting.collect::<Vec<_>>()).await;
+}
+
+#[tokio::test]
+async fn a_new_file_that_another_writes_to_is_waited_for_but_not_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut other = SqliteConnection::connect_with(&options).await.unwrap();
+    let writing = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    match SqliteStore::connect(&path).await {
+        Err(StoreError::Database { place, reason }) => assert!(place.ends_with("s.db") && reason.contains("locked"), "{place}: {reason}"),
+        other => panic!("{other:?}"),
+    }
+    let mut connecting = tokio::spawn(async move { connect(&path).await });
+    timeout(Duration::from_millis(100), &mut connecting).await.expect_err("it waits");
+    writing.rollback().await.unwrap();
+    shared::several_open_at_once([connecting]).await;
 }
 
 #[tokio::test]

@@ -4,15 +4,20 @@ use super::statements::Dialect;
 use super::{ACQUIRE_DEADLINE, Sessions};
 use crate::blocking::{FILE_DEADLINE, off_the_executor_within};
 use crate::sessions::{OpeningSession, RemovingSession, SessionId, SessionStore, StoreError};
-use sqlx::Sqlite;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Sqlite, SqlitePool};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use tokio::time::{Instant, sleep};
 
 /// One writes at a time; others read meanwhile.
 const CONNECTIONS: u32 = 4;
+
+/// Between two tries to connect where another writes.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+const SQLITE_BUSY: u32 = 5;
 
 /// `bytes` is of all events of the session up to this one.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS tower_prompt_session_events (
@@ -55,12 +60,7 @@ impl SqliteStore {
         make_file(path.clone()).await?;
         let place = path.display().to_string();
         let failed = |error: sqlx::Error| StoreError::Database { place: place.clone(), reason: error.to_string() };
-        let pool = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(ACQUIRE_DEADLINE)
-            .connect_with(options)
-            .await
-            .map_err(failed)?;
+        let pool = connect_patiently(options).await.map_err(failed)?;
         sqlx::query(TABLE).execute(&pool).await.map_err(failed)?;
         Ok(Self(Sessions::new(pool, &place)))
     }
@@ -69,6 +69,27 @@ impl SqliteStore {
         self.0.clock(clock);
         self
     }
+}
+
+/// Connects again while another writes, up to [`ACQUIRE_DEADLINE`].
+///
+/// A connection waits for others by itself, but not when it is the first to set the journal's mode: that reads before it writes, and of two that have read
+/// one would wait for the other for ever. So `SQLite` refuses it at once. Once the mode is set it stays, and connecting writes no more.
+async fn connect_patiently(options: SqliteConnectOptions) -> sqlx::Result<SqlitePool> {
+    let until = Instant::now() + ACQUIRE_DEADLINE;
+    loop {
+        let pool = SqlitePoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(ACQUIRE_DEADLINE);
+        match pool.connect_with(options.clone()).await {
+            Err(error) if is_busy(&error) && Instant::now() < until => sleep(BETWEEN_TRIES).await,
+            connected => return connected,
+        }
+    }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|told| told.code()?.parse::<u32>().ok());
+    // The lowest byte is the kind, what is above it the particular.
+    code.is_some_and(|code| code & 0xff == SQLITE_BUSY)
 }
 
 /// For its owner alone: it holds what was sent. `SQLite` gives its other files the same mode.
