@@ -71,16 +71,17 @@ pub(super) fn unknown_bundled_profiles(config: &Config, values: &ConfigValues) -
 /// Of one array.
 const MOST_TOLD: usize = 100;
 
-/// Keys, or the tables that they stand in, and whether this build acts on them.
-const ACTED_ON: [(&str, bool); 2] = [("proxy", cfg!(feature = "proxy")), ("skills.code", cfg!(feature = "tools"))];
+/// Tables, the feature that acts on each, and whether this build has it.
+const ACTED_ON: [(&str, &str, bool); 2] = [("proxy", "proxy", cfg!(feature = "proxy")), ("skills.code", "tools", cfg!(feature = "tools"))];
 
-/// A warning for each such key that is not at its default.
+/// A warning for each key that is not at its default and that this build does not act on.
 pub(super) fn without_effect(values: &ConfigValues) -> Vec<Diagnostic> {
     let is_of = |key: &str, table: &str| key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    let is_without = |key: &str| ACTED_ON.iter().any(|(table, is_acted_on)| !is_acted_on && is_of(key, table));
-    let set = values.rows().iter().filter(|row| !row.is_default && is_without(&row.key));
-    set.map(|row| {
-        row.origin.locate(Diagnostic::warning("key-without-effect", format!("`{}` has no effect in this version", row.key)), None)
+    let set = values.rows().iter().filter(|row| !row.is_default);
+    set.filter_map(|row| {
+        let (_, feature, _) = ACTED_ON.iter().find(|(table, _, is_acted_on)| !is_acted_on && is_of(&row.key, table))?;
+        let message = format!("`{}` has no effect in this build, which lacks the feature `{feature}`", row.key);
+        Some(row.origin.locate(Diagnostic::warning("key-without-effect", message), None))
     })
     .collect()
 }
