@@ -538,13 +538,16 @@ mod unix {
     }
 
     #[test]
-    fn pipes_devices_and_closed_files_are_passed_over_at_once() {
+    fn pipes_devices_folders_and_closed_files_are_passed_over_at_once() {
         let place = Place::new();
         place.skill("work/skills/good/SKILL.md");
         fs::create_dir_all(place.at("work/skills/pipe")).unwrap();
         let made =
             std::process::Command::new("mkfifo").arg(place.at("work/skills/pipe/SKILL.md")).status().is_ok_and(|status| status.success());
         link("/dev/zero", place.at("home/.claude/skills/device/SKILL.md"));
+        fs::create_dir_all(place.at("work/skills/folder/SKILL.md")).unwrap();
+        fs::create_dir_all(place.at("work/elsewhere")).unwrap();
+        link("../../elsewhere", place.at("work/skills/link/SKILL.md"));
         let closed = place.skill("work/skills/closed/SKILL.md");
         fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).unwrap();
         let folder = place.skill("work/skills/locked/SKILL.md").parent().unwrap().to_owned();
@@ -553,7 +556,7 @@ mod unix {
         let privileged = fs::File::open(&closed).is_ok();
         let skills = place.find();
         fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
-        let mut expected = vec!["file-not-regular"];
+        let mut expected = vec!["file-not-regular"; 3];
         if !privileged {
             assert_eq!(ids(&skills), ["good"]);
             expected.extend(["file-unreadable", "folder-unreadable"]);

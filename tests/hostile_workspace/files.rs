@@ -10,8 +10,9 @@ use std::path::Path;
 pub(super) const GOOD: [&str; 5] = ["good-bcode", "good-generic", "good-agents", "good-claude", "good-user"];
 
 /// A file that a diagnostic must be about, by its path in the workspace, and the diagnostic's code.
-pub(super) const BAD: [(&str, &str); 18] = [
+pub(super) const BAD: [(&str, &str); 19] = [
     ("work/skills/fifo/SKILL.md", "file-not-regular"),
+    ("work/skills/folder/SKILL.md", "file-not-regular"),
     ("work/skills/huge/SKILL.md", "file-too-large"),
     ("work/skills/dangling/SKILL.md", "link-unreadable"),
     ("work/skills/circle/SKILL.md", "link-unreadable"),

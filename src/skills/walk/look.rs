@@ -93,13 +93,20 @@ impl<'k> Look<'_, 'k> {
             let message = "a linked worktree: its skills are those of its repository, and were not looked for";
             return Seen::only(Diagnostic::note("worktree-skipped", message).at(shown(&folder.path)));
         }
+        // A folder, or a link to one, as a file it would have been read. A root that is a folder of skills may have one of any name.
+        let is_misnamed = form.is_some() && !is_root && listing.folders.iter().any(|(name, _)| **name == *"SKILL.md");
+        let misnamed = is_misnamed.then(|| not_regular().at(shown(&folder.path.join("SKILL.md"))));
+        let is_plain = !is_misnamed && !listing.has_git_file();
+        let mut seen = Seen { is_plain, diagnostics: misnamed.into_iter().collect(), ..Seen::default() };
         if self.rules != RootRules::Standard {
-            return Seen { is_plain: !listing.has_git_file(), listing: Some(listed), ..Seen::default() };
+            seen.listing = Some(listed);
+            return seen;
         }
         let in_other_case = || listing.file(|file| file.eq_ignore_ascii_case("skill.md"));
         if let Some(name) = listing.file(|file| file == "skill.md").or_else(in_other_case) {
             return match self.file(folder, name, Form::Folder) {
-                Ok(None) => Seen::default(),
+                // Gone by now, or a link to a folder.
+                Ok(None) => Seen { listing: Some(listed), is_plain: false, ..seen },
                 Ok(file) => {
                     let note = format!("`{}` was taken for the instruction file; other readers want `SKILL.md`", name.to_string_lossy());
                     let note = Diagnostic::note("instruction-file-name", note).at(shown(&folder.path.join(name)));
@@ -109,7 +116,6 @@ impl<'k> Look<'_, 'k> {
                 Err(diagnostic) => Seen::only(diagnostic),
             };
         }
-        let mut seen = Seen { is_plain: !listing.has_git_file(), ..Seen::default() };
         if !is_root && let Some(name) = listing.file(|file| file == "README.md") {
             match self.file(folder, name, Form::Readme) {
                 Ok(file) => seen.file = file,
