@@ -5,6 +5,7 @@ mod place;
 mod stack {
     mod activation;
     mod budget;
+    #[cfg(unix)]
     mod every_key;
     mod git;
     #[cfg(unix)]

@@ -1,12 +1,13 @@
 //! Every key of the configuration does what it says: a row a key, with what it brings into a request and what it takes out.
 
-use super::talk::{id, wait};
+use super::git_runs::program;
+use super::talk::{id, in_time, is_late, wait};
 use crate::place::Place;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tower_prompt::config::{KEYS, Loader};
 use tower_prompt::layers::wire::OpenAiChat;
-use tower_prompt::layers::{Context, Report, Session};
+use tower_prompt::layers::{Context, Diagnostic, Report, Session};
 use tower_prompt::{Assembly, Workspace};
 
 /// Of a key with an id, the id.
@@ -165,16 +166,26 @@ fn place() -> Place {
     skill("work/skills/gadgeteer", "keywords: [gadget]\n");
     place.write("work/skills/frobnicator/scripts/run.sh", "");
     let target = skill("work/elsewhere/linked", "");
-    #[cfg(unix)]
     std::os::unix::fs::symlink(target.parent().unwrap(), place.at("work/skills/linked")).unwrap();
     place.git(&["init", "-q"]);
     place.write("work/new-file", "");
+    // The machine's own compilers are not asked: there may be none, or one that takes its time.
+    program(&place, "rustc", "echo rustc 1.99.0");
+    let path = std::env::var_os("PATH").expect("these tests need git");
+    let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).expect("these tests need git");
+    std::os::unix::fs::symlink(git, place.at("bin/git")).unwrap();
     place
 }
 
 /// All that a request says, the descriptions of its tools, and what was noticed.
 fn seen(place: &Place, config: &str, message: &str) -> String {
-    let environment = place.environment(config).variable("LANG", "de_DE.UTF-8").variable("PATH", std::env::var("PATH").unwrap_or_default());
+    let (mut texts, diagnostics) = in_time(|| said(place, config, message), |(_, diagnostics)| diagnostics.iter().any(is_late));
+    texts.extend(diagnostics.iter().map(ToString::to_string));
+    texts.join("\n---\n")
+}
+
+fn said(place: &Place, config: &str, message: &str) -> (Vec<String>, Vec<Diagnostic>) {
+    let environment = place.environment(config).variable("LANG", "de_DE.UTF-8").variable("PATH", place.shown("bin"));
     let assembly = Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap().answer_skill_tool();
     let (session, report) = (Session::new(), Report::default());
     session.activate(id("acting"), None);
@@ -195,8 +206,7 @@ fn seen(place: &Place, config: &str, message: &str) -> String {
     let sent = wait(assembly.stack(OpenAiChat).assemble(request, context));
     let mut texts = Vec::new();
     collect(&sent, &mut texts);
-    texts.extend(report.manifest().unwrap().diagnostics.iter().map(ToString::to_string));
-    texts.join("\n---\n")
+    (texts, report.manifest().unwrap().diagnostics.clone())
 }
 
 fn collect(value: &Value, texts: &mut Vec<String>) {

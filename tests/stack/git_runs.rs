@@ -21,12 +21,12 @@ pub(super) fn program(place: &Place, name: &str, script: &str) {
     assert!(shell.status().unwrap().success());
 }
 
-/// A git that notes each of its calls, ahead of the real one on the path of this environment.
+/// A git that notes each of its calls before it is the real one. Beside what is in `bin`, this environment finds no other program.
 pub(super) fn noting_git(place: &Place, environment: Environment, first: &str) -> Environment {
     let path = environment.get("PATH").unwrap().to_owned();
     let script = format!("echo \"$*\" >> '{}'\nPATH='{path}'\n{first}\nexec git \"$@\"", place.shown("calls"));
     program(place, "git", &script);
-    environment.variable("PATH", format!("{}:{path}", place.shown("bin")))
+    environment.variable("PATH", place.shown("bin"))
 }
 
 /// The git commands that were run since this was asked last.

@@ -1,7 +1,7 @@
 //! Programs that sections start, and those that they don't: toolchains, sections that are off, a workspace that is not trusted.
 
 use super::git_runs::{calls, noting_git, program};
-use super::talk::Talk;
+use super::talk::{Talk, in_time};
 use crate::place::Place;
 use std::fs;
 use tower_prompt::layers::skill::SkillRegistry;
@@ -23,8 +23,13 @@ fn toolchains_are_asked_once_a_conversation_and_never_for_a_tool_call_or_a_retry
         program(&place, tool, &format!("echo x >> '{}'; echo {says}", place.shown("tools")));
     }
     let environment = place.environment(ALL_ON).variable("PATH", place.shown("bin"));
-    let mut talk = Talk::new(&Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap());
-    let said = talk.say("one");
+    let begin = || {
+        noted(&place);
+        let mut talk = Talk::new(&Assembly::load(&environment, &Workspace::at(place.at("work"))).unwrap());
+        let said = talk.say("one");
+        (talk, said)
+    };
+    let (mut talk, said) = in_time(begin, |(_, said)| said.was_late());
     assert_eq!(said.fragment("toolchain_context"), "<toolchain_context>\nrustc: 1.99.0\nnode: v22.1.0\n</toolchain_context>");
     assert_eq!(noted(&place), 2);
     talk.call_a_tool();
@@ -70,8 +75,13 @@ fn of_a_workspace_that_is_not_trusted_nothing_is_read_and_no_program_is_run() {
     let (codes, untrusted) = said(&workspace.clone().untrusted());
     assert_eq!((codes, calls(&place), noted(&place)), (Vec::new(), Vec::new(), 0));
     assert!(!untrusted.new.contains("Branch") && untrusted.new.contains(&format!("Working directory: {}", place.shown("work"))));
-    let (codes, _) = said(&workspace);
-    assert!(codes.len() >= 5, "each of them would have been noticed: {codes:?}");
+    let trusted = || {
+        calls(&place);
+        noted(&place);
+        said(&workspace)
+    };
+    let (codes, _) = in_time(trusted, |(_, said)| said.was_late());
+    assert_eq!(codes, ["file-not-regular"; 5], "each of them is noticed where it is looked at");
     assert_eq!((calls(&place).len(), noted(&place)), (2, 1));
 }
 

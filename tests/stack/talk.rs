@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tower_prompt::layers::skill::SkillId;
 use tower_prompt::layers::wire::OpenAiChat;
-use tower_prompt::layers::{Context, Manifest, PromptStack, Report, Session};
+use tower_prompt::layers::{Context, Diagnostic, Manifest, PromptStack, Report, Session};
 use tower_prompt::{Assembly, Environment, Workspace};
 
 pub(super) fn some_time() -> SystemTime {
@@ -32,6 +32,15 @@ impl Place {
     pub(super) fn start(&self, config: &str, text: &str) -> Said {
         self.talk(config).say(text)
     }
+}
+
+/// Says it anew where a program that was asked did not answer in time, which is told: on a machine that other tests keep busy that means nothing.
+pub(super) fn in_time<T>(mut say: impl FnMut() -> T, was_late: impl Fn(&T) -> bool) -> T {
+    (0..20).map(|_| say()).find(|said| !was_late(said)).expect("one of twenty times all are in time")
+}
+
+pub(super) fn is_late(diagnostic: &Diagnostic) -> bool {
+    ["did not answer within", "is late", "in time"].iter().any(|late| diagnostic.message.contains(late))
 }
 
 /// Runs a future to its end.
@@ -110,6 +119,9 @@ impl Said {
     }
     pub(super) fn ids_in(&self, prefix: &str) -> Vec<&str> {
         self.ids().into_iter().filter(|id| id.starts_with(prefix)).collect()
+    }
+    pub(super) fn was_late(&self) -> bool {
+        self.manifest.diagnostics.iter().any(is_late)
     }
     pub(super) fn codes(&self) -> Vec<&str> {
         self.manifest.diagnostics.iter().map(|found| &*found.code).collect()
