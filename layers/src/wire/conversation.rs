@@ -154,7 +154,7 @@ pub struct Conversation {
     pub system_is_marked: bool,
     /// The model that the request names.
     pub model: Option<String>,
-    /// The names of the caller's tools that have a description.
+    /// The names of the caller's tools that have a description, or could have one.
     pub tools: Vec<String>,
     /// Bytes of tools and of the caller's system text, in a format whose prefixes are marked for a cache, and where the caller marks none.
     pub unmarked_bytes: Option<usize>,

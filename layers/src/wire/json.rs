@@ -262,12 +262,17 @@ fn canonical_arguments(text: &str) -> Option<String> {
 
 /// The names of tools that have a description, or could have one.
 pub(super) fn described<'a>(tools: impl Iterator<Item = &'a Value>) -> Vec<String> {
-    tools.filter_map(|tool| Some(field(tool, "name")?.as_str()?.to_owned())).collect()
+    tools.filter(|tool| takes_a_description(tool)).filter_map(|tool| Some(field(tool, "name")?.as_str()?.to_owned())).collect()
+}
+
+/// What is no text stays the caller's, for the provider to refuse.
+fn takes_a_description(tool: &Value) -> bool {
+    field(tool, "description").is_none_or(|description| description.is_string() || description.is_null())
 }
 
 /// Changes the descriptions of these tools.
 pub(super) fn describe<'a>(tools: impl Iterator<Item = &'a mut Value>, edits: &Edits) {
-    for tool in tools {
+    for tool in tools.filter(|tool| takes_a_description(tool)) {
         let Some(change) = field(tool, "name").and_then(Value::as_str).and_then(|name| edits.tool_descriptions.get(name)) else { continue };
         let description = change.apply(text(tool, "description")).into_owned();
         if !(description.is_empty() && field(tool, "description").is_none()) {

@@ -149,6 +149,32 @@ async fn a_tool_without_a_description_gets_one_and_one_of_the_providers_stays() 
 }
 
 #[tokio::test]
+async fn a_description_that_is_no_text_stays_as_it_came() {
+    let (odd, none) = (json!({"type": "text", "text": "Lists."}), Value::Null);
+    let function = |description: &Value| json!({"name": "ls", "description": description});
+    for description in [&odd, &json!(["Lists."]), &json!(1), &none] {
+        let (tool, wrapped) = (function(description), json!({"type": "function", "function": function(description)}));
+        let contents = json!([{"role": "user", "parts": [{"text": "one"}]}]);
+        let cases = [
+            (Format::OpenAiChat, json!({"tools": [wrapped], "messages": [user("one")]})),
+            (Format::OpenAiResponses, json!({"tools": [{"type": "function", "name": "ls", "description": description}], "input": "one"})),
+            (Format::Anthropic, json!({"tools": [tool], "messages": [user("one")]})),
+            (Format::Gemini, json!({"tools": [{"functionDeclarations": [tool]}], "contents": contents})),
+            (Format::Ollama, json!({"tools": [wrapped], "messages": [user("one")]})),
+        ];
+        for (format, came) in cases {
+            let report = if description.is_null() {
+                holds(format, &came, &[("null", r#""Careful.\n\nAsk first.""#)]).await
+            } else {
+                holds(format, &came, &[]).await
+            };
+            let manifest = report.manifest().unwrap();
+            assert_eq!(manifest.described_tools.is_empty(), !description.is_null(), "{format}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_cut_result_says_where_the_whole_is_kept() {
     let layer = ToolOutputLayer::default().max_chars(NonZeroUsize::new(60)).archive(|_: &str| Some("results/1.txt".to_owned()));
     let stack = PromptStack::new(Format::OpenAiChat, Settings::default()).with(layer);

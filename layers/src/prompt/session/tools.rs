@@ -58,7 +58,8 @@ impl Said<'_> {
         if !turn.conversation.tools.is_empty() {
             let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
             for name in all.keys().filter(|name| !is_there(name)) {
-                let message = format!("a description is changed of the tool `{}`, and the request has no such tool", escape::text(name));
+                let name = escape::text(name);
+                let message = format!("a description is changed of the tool `{name}`, and the request has no such tool, or its description is no text");
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
             }
         }
