@@ -27,7 +27,7 @@ pub static KEYS: &[Key] = &[
     key("skills.include_compat_claude_skills", Bool, YES, "Reads `.claude/skills` of the workspace and of the home folder."),
     key("skills.include_agents_skills", Bool, YES, "Reads `.agents/skills` of the workspace and of the home folder."),
     key("skills.compat", Array(&OneOf(&["batbox", "brute", "orcbot"])), EMPTY, "Adds the roots and rules of these systems."),
-    key("skills.max_context_bytes", OptionalNonZero, NONE, "Bytes of all active skills in one request."),
+    key("skills.max_context_bytes", OptionalNonZero, NONE, "Bytes of the instructions of all skills in force. What a skill that was switched off left standing takes no room."),
     key("skills.max_skill_file_bytes", NonZero, Some("262144"), "Bytes of a skill's instruction file."),
     key("skills.max_resource_bytes", NonZero, Some("262144"), "Bytes of a bundled file that is read."),
     key("skills.preview_max_chars", NonZero, Some("2000"), "Characters of a preview."),

@@ -57,7 +57,8 @@ fn any_limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// The requests of one conversation: an opening with two skills in force, a tool's result, a third skill, another message.
+/// The requests of one conversation: an opening with two skills in force, a tool's result, a third skill, another message, skills in
+/// place of others.
 fn conversation(assembly: &Assembly, format: Format, limits: &Limits, own: &str, output: &str) -> Vec<Sent> {
     let (limit, own) = (limits.own, own.to_owned());
     let stack = assembly.stack(format).with(move |_: &Turn, prompt: &mut Prompt| {
@@ -72,6 +73,13 @@ fn conversation(assembly: &Assembly, format: Format, limits: &Limits, own: &str,
     talk.session.activate(id("skill-2"), None);
     sent.push(talk.call_a_tool(output));
     sent.push(talk.say("and now?"));
+    // In place of one that is switched off, and that one anew.
+    talk.session.deactivate(&id("skill-0"));
+    talk.session.activate(id("skill-3"), None);
+    sent.push(talk.say("and then?"));
+    talk.session.deactivate(&id("skill-1"));
+    talk.session.activate(id("skill-0"), None);
+    sent.push(talk.call_a_tool(output));
     sent
 }
 

@@ -3,6 +3,7 @@
 use super::bodies::results;
 use super::conversation::Sent;
 use quick_xml::events::Event;
+use std::collections::BTreeMap;
 use tower_prompt::layers::text::{EstimatedTokens, Limit, TokenCounter, escape};
 
 /// Numbers of the configuration; none: no limit.
@@ -36,12 +37,22 @@ pub(super) fn sizes_hold(sent: &Sent, limits: &Limits) -> Result<(), String> {
     let new = |id: &str| sent.new_of(id).into_iter();
     let chars = |id: &str| new(id).map(|text| text.chars().count()).sum::<usize>();
     within("catalog", new("skill_catalog").map(str::len).sum(), limits.catalog_bytes)?;
-    // Those that stand there count too.
-    within("bodies", sent.of("active_skill:").iter().map(|text| text.len()).sum(), limits.bodies_bytes)?;
+    within("bodies", bodies_in_force(sent), limits.bodies_bytes)?;
     within("instructions", chars("instructions:"), limits.instructions_chars)?;
     within("invariants", chars("repository_invariants"), limits.invariants_chars)?;
     within("own", new("own").map(|text| size(text, limits.own)).max().unwrap_or_default(), limits.own.amount())?;
     results(&sent.body).iter().try_for_each(|result| within("tool output", result.chars().count(), limits.output_chars))
+}
+
+/// Bytes of the skills' bodies that stand in a request and count: of each skill the one that was said last, and none that was said to be gone behind it.
+fn bodies_in_force(sent: &Sent) -> usize {
+    let mut in_force: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in &sent.manifest.texts {
+        in_force.retain(|skill, _| !text.text.contains(&format!("The skill {skill} no longer applies.")));
+        let bodies = text.fragments.iter().filter_map(|said| Some((said.id.strip_prefix("active_skill:")?, said.bytes)));
+        in_force.extend(bodies);
+    }
+    in_force.values().sum()
 }
 
 /// Well-formed, each of so many skills in it or counted, each description within its limit.

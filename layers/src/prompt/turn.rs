@@ -110,6 +110,10 @@ impl Turn {
         let begins_anew = matches!(self.round, Round::Compacted | Round::Start);
         self.was_active(skill) && (begins_anew || self.said_before.contains(&skill.id))
     }
+    /// The bytes of the bodies of skills in force that this branch was told.
+    pub(crate) fn told_body_bytes(&self) -> usize {
+        self.told.body_bytes(&self.active)
+    }
     /// The bytes of all texts that told this branch fragments whose id begins so.
     pub(crate) fn told_bytes(&self, prefix: &str) -> usize {
         self.told.bytes(prefix)

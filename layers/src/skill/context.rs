@@ -16,7 +16,8 @@ const SKILL_ARGUMENTS: &str = "skill_arguments:";
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct SkillContextOptions {
-    /// For all bodies in a branch together, in bytes (`skills.max_context_bytes`).
+    /// For the bodies of all skills in force in a branch, in bytes (`skills.max_context_bytes`). What a skill that was switched off left standing takes
+    /// no room: who switches one off has it for another, or for the same one anew.
     pub max_bytes: Option<NonZeroUsize>,
     /// How tool names that skills use map to the host's, as pairs: (`Bash`, `shell`).
     pub tool_names: Vec<(String, String)>,
@@ -95,7 +96,7 @@ pub(crate) fn bodies(
     effect: fn(Fragment, &ActiveSkill) -> Fragment,
 ) -> impl Future<Output = Vec<Entry>> + Send + use<> {
     let pool = options.max_bytes.map(NonZeroUsize::get);
-    let left = pool.map_or(Limit::None, |max| Limit::Bytes(max.saturating_sub(turn.told_bytes(ACTIVE_SKILL))));
+    let left = pool.map_or(Limit::None, |max| Limit::Bytes(max.saturating_sub(turn.told_body_bytes())));
     // In one block with the bodies.
     let preamble = Fragment::new(ACTIVE_SKILLS, preamble(options)).trust(Trust::Skill).source(Source::BuiltIn);
     let is_past: Vec<bool> = skills.iter().map(|(_, active)| turn.has_said_arguments(active)).collect();

@@ -144,6 +144,31 @@ async fn bodies_share_their_room_and_a_later_one_gets_what_is_left() {
 }
 
 #[tokio::test]
+async fn who_switches_a_skill_off_has_its_room_for_another_and_for_it_anew() {
+    let long = |name: &str| skill(name, &[], &format!("{name} line of the body\n").repeat(80));
+    let mut chat = chat_within([long("one"), long("two")], SkillActivationLayer::default(), within(1200));
+    let body = |sent: &super::stage::Sent, skill: &str| {
+        let bodies = sent.manifest.fragments().filter(|(_, said)| said.id.strip_prefix("active_skill:") == Some(skill));
+        bodies.map(|(_, said)| said.bytes).collect::<Vec<_>>()
+    };
+    chat.session.activate(id("one"), None);
+    let first = body(&chat.says("hi").await, "one");
+    chat.session.deactivate(&id("one"));
+    chat.session.activate(id("two"), None);
+    let second = chat.says("more").await;
+    assert!(second.tail.contains("The skill one no longer applies."), "{}", second.tail);
+    assert!(first[0] > 1000 && body(&second, "two")[0] > 1000, "{first:?} {:?}", body(&second, "two"));
+    chat.session.deactivate(&id("two"));
+    chat.session.activate(id("one"), None);
+    let third = chat.says("and more").await;
+    assert_eq!(body(&third, "one"), [first[0], first[0]], "it stood there, and stands behind the newest message");
+    // Beside one that is in force there is no room.
+    chat.session.activate(id("two"), None);
+    let fourth = chat.says("too much").await;
+    assert_eq!((body(&fourth, "two"), fourth.codes()), (body(&second, "two"), vec!["limit"]));
+}
+
+#[tokio::test]
 async fn what_can_not_stand_in_its_share_leaves_it_to_those_that_can() {
     let body = |name: &str, lines: usize| skill(name, &[], &format!("{name} line of the body\n").repeat(lines));
     let alone = {

@@ -28,7 +28,7 @@ pub struct SkillsConfig {
     pub include_agents_skills: bool,
     /// Whose roots and rules are added.
     pub compat: Vec<CompatibleSystem>,
-    /// Bytes of all active skills in one request; `None`: no limit.
+    /// Bytes of the instructions of all skills in force; `None`: no limit. What a skill that was switched off left standing takes no room.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_context_bytes: Option<NonZeroUsize>,
     /// Bytes of an instruction file; a larger one is no skill.

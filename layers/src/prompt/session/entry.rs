@@ -124,6 +124,12 @@ impl Told {
     pub(super) fn was_said(&self, id: &str) -> bool {
         self.0.values.get(id).and_then(Option::as_ref).is_some_and(Value::was_said)
     }
+    /// Bytes of the bodies that were told of these skills.
+    pub(crate) fn body_bytes(&self, of: &[ActiveSkill]) -> usize {
+        let family = self.0.values.range::<str, _>((Bound::Included(ACTIVE_SKILL), Bound::Unbounded));
+        let bodies = family.map_while(|(id, value)| Some((id.strip_prefix(ACTIVE_SKILL)?, value.as_ref())));
+        bodies.filter(|(id, _)| of.iter().any(|skill| skill.id.as_str() == *id)).filter_map(|(_, value)| Some(value?.said_bytes)).sum()
+    }
     pub(crate) fn bytes(&self, prefix: &str) -> usize {
         let family = self.0.values.iter().filter(|(id, _)| id.starts_with(prefix));
         family.filter_map(|(_, value)| Some(value.as_ref()?.said_bytes)).sum()

@@ -4,15 +4,16 @@ use super::entry::{Told, Value, Values};
 use super::said::{Piece, Said};
 use super::state::State;
 use crate::prompt::Diagnostic;
-use crate::prompt::fragment::{ACTIVE_SKILL, Fragment};
+use crate::prompt::fragment::Fragment;
 use crate::prompt::manifest::{LimitKind, LimitOutcome};
+use crate::skill::ActiveSkill;
 use crate::text::{Fitted, Limit, Room, prefix};
 use std::borrow::Cow;
 
 impl Said<'_> {
-    /// Shares out the room of the skills' bodies among those that are to be said: what is told already is taken, and those that need less than an
-    /// equal share leave the rest to the others. What can't stand in its share, frame and all, leaves all of it: the largest such first.
-    pub(super) fn share_out<'f>(&mut self, fragments: &[&'f Fragment], told: &Told) {
+    /// Shares out the room of the skills' bodies among those that are to be said: what is told already of those in force is taken, and those that need
+    /// less than an equal share leave the rest to the others. What can't stand in its share, frame and all, leaves all of it: the largest such first.
+    pub(super) fn share_out<'f>(&mut self, fragments: &[&'f Fragment], told: &Told, in_force: &[ActiveSkill]) {
         let share = |f: &&'f Fragment| {
             let (pool, value) = (f.pool?, f.value());
             told.get(&f.id).is_none_or(|before| *before != *value).then(|| (value.len(), *f, pool))
@@ -22,7 +23,7 @@ impl Said<'_> {
             return;
         }
         new.sort_by_key(|(bytes, ..)| *bytes);
-        let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.bytes(ACTIVE_SKILL));
+        let room = new.iter().map(|(.., pool)| *pool).min().unwrap_or_default().saturating_sub(told.body_bytes(in_force));
         loop {
             let mut left = room;
             let mut without_room = None;

@@ -12,7 +12,7 @@ use crate::skill::{ActiveSkill, SkillActivationMode, SkillId};
 use crate::text::{Limit, Room};
 use crate::wire::Message;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -68,16 +68,11 @@ impl State {
         let in_branch = self.branch(self.last).find_map(|(_, entry)| entry.values.get(id));
         in_branch.or_else(|| self.system.as_ref()?.values.get(id))?.as_ref()
     }
-    /// The bytes of all skills' bodies that the branch of the last request was told.
+    /// The bytes of the bodies that the branch of the last request was told, of the skills in force there.
     fn body_bytes_at_last(&self) -> usize {
-        let mut told: HashMap<&str, usize> = HashMap::new();
-        let system = self.system.iter().flat_map(|system| &system.values);
-        for (id, value) in self.branch(self.last).flat_map(|(_, entry)| &entry.values).chain(system) {
-            if id.starts_with(ACTIVE_SKILL) {
-                told.entry(id).or_insert_with(|| value.as_ref().map_or(0, Value::said_bytes));
-            }
-        }
-        told.into_values().sum()
+        let in_force = self.in_force(self.last);
+        let those = in_force.as_slice().iter().filter(|skill| !self.put_down_by_tool.contains(&skill.id));
+        those.filter_map(|skill| self.told_at_last(&format!("{ACTIVE_SKILL}{}", skill.id))).map(Value::said_bytes).sum()
     }
 }
 

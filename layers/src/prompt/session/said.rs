@@ -54,7 +54,7 @@ impl Said<'_> {
     pub(super) fn system(&mut self, state: &mut State, entries: &[Entry], fragments: &[&Fragment], turn: &Turn) -> System {
         let mut first: Vec<&Fragment> = fragments.iter().copied().filter(|f| self.stands_in_system(f, turn)).collect();
         first.sort_by_key(|f| f.tier);
-        self.share_out(&first, &Told::default());
+        self.share_out(&first, &Told::default(), &[]);
         let last = self.settings.last_system.get(turn.model());
         let (mut pieces, mut values) = (Vec::new(), Values::new());
         for fragment in first {
@@ -159,6 +159,7 @@ impl Said<'_> {
             activated,
         };
         if opened.tail_takes_text {
+            self.share_out(fragments, &told, entry.active.as_slice());
             let pieces = self.news(state, turn, fragments, &told, &mut entry.values);
             // A skill whose body does not fit does not come into force, and is not tried again and again.
             for skill in self.refused.iter().filter_map(|id| SkillId::new(id.strip_prefix(ACTIVE_SKILL)?).ok()) {
@@ -180,7 +181,6 @@ impl Said<'_> {
     /// What differs from what was told.
     fn news<'f>(&mut self, state: &mut State, turn: &Turn, fragments: &[&'f Fragment], told: &Told, values: &mut Values) -> Vec<Piece<'f>> {
         let mut pieces = Vec::new();
-        self.share_out(fragments, told);
         for fragment in fragments.iter().copied() {
             if (turn.conversation.system_is_held && fragment.tier <= Tier::Session) || self.refused.contains(&*fragment.id) {
                 continue;

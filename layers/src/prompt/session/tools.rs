@@ -59,7 +59,9 @@ impl Said<'_> {
             let is_there = |name: &String| turn.conversation.tools.contains(name) || proposed(entries).any(|(tool, _)| tool.name == *name);
             for name in all.keys().filter(|name| !is_there(name)) {
                 let name = escape::text(name);
-                let message = format!("a description is changed of the tool `{name}`, and the request has no such tool, or its description is no text");
+                let message = format!(
+                    "a description is changed of the tool `{name}`, and the request has no such tool, or its description is no text"
+                );
                 self.diagnostics.push(Diagnostic::note("tool-unknown", message));
             }
         }

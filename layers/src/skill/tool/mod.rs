@@ -71,7 +71,7 @@ impl SkillToolOptions {
 pub struct SkillToolCall {
     /// As the response has them: an object, or a text that should hold one.
     pub arguments: Value,
-    /// The conversation that it is called in: what stands in it already is not given again, and `skills.max_context_bytes` is for all of its bodies.
+    /// The conversation that it is called in: what stands in it already is not given again, and `skills.max_context_bytes` is for all of its bodies in force.
     pub session: Option<Session>,
 }
 

@@ -258,13 +258,13 @@ async fn parallel_calls_share_the_room_of_all_bodies() {
 }
 
 #[tokio::test]
-async fn what_stands_in_the_conversation_already_takes_its_part_of_the_room() {
+async fn what_stands_in_the_conversation_already_takes_its_part_of_the_room_until_it_is_switched_off() {
     let long = "A line of the body.\n".repeat(30);
     let all = skills([skill("rust", &[], &long), skill("sql", &[], &long)]);
     let mut options = SkillToolOptions::default();
     options.context.max_bytes = NonZeroUsize::new(1200);
     // In the system prompt, and behind a message.
-    for turns in [0, 1] {
+    for (turns, is_off) in [(0, false), (1, false), (0, true), (1, true)] {
         let mut talk = Loop::new(Format::OpenAiChat, &all, options.clone());
         talk.says("user", "one");
         for _ in 0..turns {
@@ -285,8 +285,11 @@ async fn what_stands_in_the_conversation_already_takes_its_part_of_the_room() {
         }
         talk.session.activate(id("rust"), None);
         assert_eq!(count(&talk.send().await, "A line of the body."), 30);
+        if is_off {
+            talk.session.deactivate(&id("rust"));
+        }
         let beside = tool.oneshot(load.session(&talk.session)).await.unwrap().text;
-        assert!(beside.len() < alone.len() && beside.contains("A line of the body."), "{beside}");
+        assert!((beside == alone) == is_off && beside.contains("A line of the body."), "{beside}");
     }
 }
 
